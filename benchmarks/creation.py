@@ -107,7 +107,7 @@ def _figures(client: Metered, jobs: int) -> dict[str, float]:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, and print the result. Return the exit status."""
+    """Measure, and print the result. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.creation", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)

@@ -101,7 +101,7 @@ def measure() -> dict[str, dict[str, dict[str, int]]]:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, and print the result. Return the exit status."""
+    """Measure, and print the result. Return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.oneoff", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)

@@ -22,7 +22,7 @@ MARK = re.compile(r"(<!-- n:([\w.]+) -->)(.*?)(<!-- /n -->)")
 
 
 class UnknownFigureError(Exception):
-    """A page refers to a figure that does not exist or is missing in its result."""
+    """A page refers to a figure that does not exist or is missing from its result."""
 
 
 def filled(text: str, results: Results) -> str:

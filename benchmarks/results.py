@@ -6,7 +6,7 @@
     python -m benchmarks.results --only                  none: the page and the published numbers; `make numbers`
 
 Each benchmark runs in a separate process, one after the other, and writes benchmarks/results/NAME.json. If a benchmark
-fails or misses a budget, the others still run. The page shows the failure, and the exit status is 1.
+fails or misses a budget, the others still run. The page shows the failure, and the exit code is 1.
 """
 
 from __future__ import annotations

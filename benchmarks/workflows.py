@@ -5,7 +5,7 @@
 There are four graphs: a chain of 3, a diamond, one job before 100, and 1,000 jobs before one. The workflow forbids
 overlap, which is the default. Its steps also forbid it in the first two cases, and have `overlap: allow` in the others.
 The deadline is an hour ahead, so that its wake-up is written, fires and is deleted. The figures are counted, so they
-are the same on any machine. The exit status is 1 if a budget is missed.
+are the same on any machine. The exit code is 1 if a budget is missed.
 """
 
 from __future__ import annotations

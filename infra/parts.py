@@ -76,8 +76,8 @@ class SharedResources:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Monitored:
-    """The resources that alarms and dashboards monitor. `functions` are by the first part of their outputs' names.
-    `letters` are all dead-letter queues except the lanes' own, by the failed component.
+    """The resources that alarms and dashboards monitor. The keys of `functions` are the first parts of their outputs'
+    names. `letters` are the dead-letter queues other than that of the lanes; the keys are the failed components.
     """
 
     parts: SharedResources

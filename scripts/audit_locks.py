@@ -3,7 +3,7 @@
     .venv/bin/python -m scripts.audit_locks
 
 Checks all Python locks with pip-audit, in the database of PyPI or, if it is not available, of OSV. Checks the lock of
-the Node tools with `npm audit`. A check without an available database is skipped with one line. The exit status is 1 if
+the Node tools with `npm audit`. A check without an available database is skipped with one line. The exit code is 1 if
 there is a known vulnerability.
 """
 
@@ -84,7 +84,7 @@ def _document(said: str) -> dict[str, Any]:
 
 
 def report(what: str, found: Audit | None) -> tuple[str, int]:
-    """Return the text of the report and the exit status."""
+    """Return the text of the report and the exit code."""
     if found is None:
         return f"{what}: no database of vulnerabilities could be reached, skipped", 0
     if found.vulnerabilities:
@@ -122,7 +122,7 @@ def _node() -> Audit | None:
 
 
 def main() -> int:
-    """Run the command and return its exit status."""
+    """Run the command and return its exit code."""
     reports = [report("python locks", _python()), report("package-lock.json", _node())]
     for line, _ in reports:
         print(line)

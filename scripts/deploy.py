@@ -79,7 +79,7 @@ def deploy(
     settings: Path,
     endpoint: str | None = None,
 ) -> int:
-    """Check the account and the stack, then deploy. Return the exit status.
+    """Check the account and the stack, then deploy. Return the exit code.
 
     `run` calls `cdk deploy` with arguments. `say` prints one line. `endpoint` is the environment's AWS_ENDPOINT_URL.
     """
@@ -251,7 +251,7 @@ def _clients(arguments: Sequence[str]) -> Clients:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
+    """Run the command and return its exit code."""
     given = sys.argv[1:] if arguments is None else [*arguments]
 
     def run(step: list[str]) -> int:

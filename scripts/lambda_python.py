@@ -3,7 +3,7 @@
     python -m scripts.lambda_python tests PYTHON    the unit tests with this interpreter (`make test-314`)
     python -m scripts.lambda_python wheels          wheels of the layer's packages for Lambda (`make wheels-314`)
 
-A check that lacks something (the interpreter, the package index) is skipped with one line and exit status 0.
+A check that lacks something (the interpreter, the package index) is skipped with one line and exit code 0.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UNREACHABLE = ("Failed to fetch", "error sending request", "dns error")
 
 
 def run_tests(name: str) -> int:
-    """Run the unit tests with the interpreter `name` in a separate environment. Return the exit status."""
+    """Run the unit tests with the interpreter `name` in a separate environment. Return the exit code."""
     python = shutil.which(name)
     if python is None or not works([python, "-c", ""]):
         print(f"test-314: skipped: {name} was not found; install it: `.tools/bin/uv python install 3.14`")
@@ -48,7 +48,7 @@ def run_tests(name: str) -> int:
 
 
 def check_wheels() -> int:
-    """Check that each locked package of the layer has a wheel for Lambda. Return the exit status."""
+    """Check that each locked package of the layer has a wheel for Lambda. Return the exit code."""
     from infra.bundling import LAMBDA_PYTHON, LOCK, Target
 
     target = Target.lambda_arm64(LAMBDA_PYTHON)

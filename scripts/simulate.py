@@ -4,7 +4,7 @@
 
 The question is a JSON object: `stage`, `lane`, `within_seconds`, `runs` in `hours`, `busiest` (runs of one minute) and
 `call_seconds`. The answer, on stdout, is the document of `benchmarks.advice`. If the settings are not valid, the
-message is on stderr and the exit status is 1.
+message is on stderr and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SETTINGS = Path(__file__).resolve().parent.parent / "settings"
 
 
 def main() -> int:
-    """Read the question, write the answer, return the exit status."""
+    """Read the question, write the answer, return the exit code."""
     question = json.load(sys.stdin)
     context = {"stage": question["stage"]}
     try:

@@ -26,8 +26,8 @@ def of_jobs() -> Iterator[Case]:
         422,
         dry_run="true",
     )
-    yield Case("PUT /v1/jobs/{job_id}", "a payload of 200 KB, instead of another", _replace)
-    yield Case("PATCH /v1/jobs/{job_id}", "a payload of 200 KB, instead of another", _patch)
+    yield Case("PUT /v1/jobs/{job_id}", "a payload of 200 KB that replaces another", _replace)
+    yield Case("PATCH /v1/jobs/{job_id}", "a payload of 200 KB that replaces another", _patch)
     yield Case("DELETE /v1/jobs/{job_id}", "a payload of 200 KB, 20 tags", _delete, 204)
     yield Case("DELETE /v1/jobs/{job_id}", "a workflow of 300 jobs of 40 KB", _delete_workflow, 204)
     yield send(

@@ -173,7 +173,7 @@ class PythonFunction(Construct):
 
 def _scale(mapping: lambda_.EventSourceMapping, max_concurrency: int | None, pollers: Pollers | None) -> None:
     """Set the values that CDK's construct does not support: more than 2,000 pollers, and the empty values that remove a
-    maximum or pollers in Lambda. A property that is missing in the template keeps its old value (AWS CloudFormation
+    maximum or pollers in Lambda. A property that is missing from the template keeps its old value (AWS CloudFormation
     Template Reference, "AWS::Lambda::EventSourceMapping": ScalingConfig).
     """
     resource = cast("lambda_.CfnEventSourceMapping", mapping.node.default_child)

@@ -1,4 +1,4 @@
-"""The dashboard on a stage's internals: rounds, queues, functions, tables and costs."""
+"""The dashboard of a stage's internals: rounds, queues, functions, tables and costs."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ def with_deployment_settings(
     """Return the context with the settings in the stage's file in `folder`, if there is one.
 
     Values other than strings are returned as JSON, as in `-c` options. Raises ConfigError for a file that is not an
-    object with the names above (each at most once), and for empty strings or texts that are not strings. Also raises it
-    for the file of an unknown stage; otherwise the file would be ignored, and the stage deployed without it.
+    object with the names above (each at most once), and for a text setting that is empty or not a string. Also raises
+    it for the file of an unknown stage; otherwise the file would be ignored, and the stage deployed without it.
     """
     for file in sorted(folder.glob("*.json")):
         if file.stem not in stages:

@@ -35,7 +35,7 @@ class AllowedTargetsConfig(AllowedTargets):
     """The roles of ECS tasks. Only the workers' roles contain them; jobs cannot choose them."""
 
     def __init__(self, **given: Any) -> None:
-        """Each argument is one of the lists, or `public_ip`. Raises TypeError for another name."""
+        """Each argument sets one of the lists, or `public_ip`. Raises TypeError for another name."""
         known = {name: each.standard for name, each in ALLOW_LISTS.items()} | {"public_ip": False}
         known["task_roles"] = known["roles"]
         if unknown := sorted(given.keys() - known.keys()):

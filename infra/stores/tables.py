@@ -52,7 +52,7 @@ class Table(Construct):
         *,
         projection: dynamodb.ProjectionType = dynamodb.ProjectionType.ALL,
     ) -> None:
-        """Add a global index of the items that have both attributes. `kind` is the type of the sort key."""
+        """Add a global index of the items that have both key attributes. `kind` is the type of the sort key."""
         self.table.add_global_secondary_index(
             index_name=name,
             partition_key=dynamodb.Attribute(name=partition, type=dynamodb.AttributeType.STRING),

@@ -54,7 +54,7 @@ def methods(document: Document, *, asynchronous: bool) -> str:
 
 
 def _query_type(kind: Schema, about: str) -> str | None:
-    """Return the type of a parameter whose schema, which is for text, does not contain it."""
+    """Return the type of a query parameter if its schema describes only its text; otherwise None."""
     if kind.get("enum") == ["true", "false"]:
         return "bool"
     return "datetime | str" if "ISO-8601" in about else None

@@ -2,7 +2,7 @@
 
     python -m scripts.drill [--json] [NAME ...]
 
-Without names, all drills run (an hour). The exit status is 1 if a drill loses an occurrence, a command of a
+Without names, all drills run (an hour). The exit code is 1 if a drill loses an occurrence, a command of a
 page fails, or `duecourse doctor` finds the stage unhealthy after a drill. Needs bash, jq and the AWS command line, as
 the pages do.
 """
@@ -35,7 +35,7 @@ TOOLS = ("bash", "aws", "jq")
 
 
 def main(arguments: list[str]) -> int:
-    """Run the drills, print the report, and return the exit status."""
+    """Run the drills, print the report, and return the exit code."""
     parser = argparse.ArgumentParser(prog="make drill", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="a drill; without a name, all drills run")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")

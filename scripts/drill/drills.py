@@ -164,7 +164,7 @@ def purged_queue(stage: DrillStage, _other: Other) -> Outcome:
 
 
 def _backfilled(stage: DrillStage, since: datetime, until: datetime) -> Outcome:
-    """Backfill the missing occurrences of that period after it has ended. Until then, messages are missing."""
+    """Wait until that time is over, and then backfill its missing occurrences."""
     seconds = 2 * AHEAD.total_seconds()
     stage.wait("waiting for the end of the lost time", lambda: datetime.now(UTC) > until, seconds=seconds)
     at_first = stage.outcome(since, lost=True).lost
@@ -292,7 +292,7 @@ def _zipped(module: str, source: str) -> bytes:
 
 
 def _text(value: Any) -> str:
-    """Return the name of the bucket of assets, which the template composes of account and region."""
+    """Return the name of the bucket of assets, which the template composes from account and region."""
     return value if isinstance(value, str) else f"cdk-hnb659fds-assets-{ACCOUNT}-{REGION}"
 
 

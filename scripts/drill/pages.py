@@ -23,7 +23,7 @@ class Commands:
     def text(self, *times: str) -> str:
         """Return the commands, with `times` instead of the page's examples of times, in their order.
 
-        Raises CliError if the page has no such block, so that a drill does not survive a change of its page.
+        Raises CliError if the page has no such block, so that a drill fails after a change of its page.
         """
         found = blocks((DOCS / self.page).read_text(encoding="utf-8"), self.heading)
         if self.number >= len(found):

@@ -84,7 +84,7 @@ def test_calendars_page_does_not_overwrite_a_change_of_another_user(
     page.get_by_role("textbox", name="Id").fill("de-bank")
     entries.fill("2026-12-24")
     page.get_by_role("button", name="Create calendar").click()
-    expect(page.get_by_text("There is a calendar with this id")).to_be_visible()
+    expect(page.get_by_text("A calendar with this id already exists")).to_be_visible()
     assert scheduler.client.get_calendar("de-bank").exclude == ("2027-01-01",)
 
 

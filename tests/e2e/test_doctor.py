@@ -30,7 +30,7 @@ class Patient:
         return client(service, self.endpoint)
 
     def examined(self) -> tuple[int, dict[str, dict[str, Any]]]:
-        """The command's exit status and its checks by name."""
+        """The command's exit code and its checks by name."""
         result = CliRunner(env={"AWS_ENDPOINT_URL": self.endpoint}).invoke(
             main, ["doctor", "--json"], catch_exceptions=False
         )

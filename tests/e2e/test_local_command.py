@@ -76,12 +76,12 @@ class Command:
         return line.split()[-1]
 
     def end(self) -> int:
-        """The exit status, once it has ended by itself."""
+        """The exit code, once it has ended by itself."""
         self.until(None, STOP_SECONDS)
         return self._process.wait(STOP_SECONDS)
 
     def interrupt(self) -> int:
-        """Ctrl-C, and the exit status."""
+        """Ctrl-C, and the exit code."""
         self._process.send_signal(signal.SIGINT)
         return self.end()
 

@@ -70,7 +70,7 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
       if (failed.length > 0) {
         const which = failed.join(", ");
         notices.failed(
-          `${id} is saved, but not all of its jobs changed`,
+          `${id} is saved, but not all of its jobs were updated`,
           new ApiProblem(
             409,
             "These jobs keep the previous exclusions",
@@ -176,7 +176,7 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
 }
 
 const ABSENT = { "If-None-Match": "*" } as const;
-const TAKEN = "There is a calendar with this id; choose another id, or change that calendar.";
+const TAKEN = "A calendar with this id already exists; choose another id, or edit that calendar.";
 
 /** The API names the first hundred. */
 const NAMED = 100;

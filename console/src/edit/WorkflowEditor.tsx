@@ -64,7 +64,7 @@ export function WorkflowEditor({
       {modal}
       <Header
         variant="h1"
-        description="A step with a job field creates or replaces that job. A step without one runs the existing job whose id equals the step's id."
+        description="A step with a job field creates or replaces that job. A step without one runs the existing job with the step's name, or with the id in job_id."
       >
         <span className="text">{title}</span>
       </Header>

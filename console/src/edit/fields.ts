@@ -163,7 +163,7 @@ export const RARE: Field[] = [
     hint: 'Attempts of several jobs share a rate: {"key": "crm-{{payload.region}}", "per_minute": 60, "burst": 10}',
   }),
   field("after_completion", "After completion", "json", {
-    hint: 'Deletes the job after its end: {"delete_after_seconds": 86400}. With null, the job is kept.',
+    hint: 'Deletes the job after it is completed: {"delete_after_seconds": 86400}. With null, the job is kept.',
   }),
   field("ping_url", "Ping after a success", "text", {
     hint: "The address of an external monitor that reports if the pings stop.",
@@ -173,7 +173,7 @@ export const RARE: Field[] = [
   }),
   field("precision", "Precision", "choice", {
     standard: "second",
-    options: options({ second: "To the second", exact: "Exact" }),
+    options: options({ second: "Second", exact: "Exact (a worker holds the message until the due time)" }),
   }),
   field("events", "Events to publish", "list", { hint: "deaths, failures, late, deadlines, all" }),
 ];

@@ -164,10 +164,8 @@ function Outlook({ found, zone }: { found: Schemas["Backfill"]; zone: string }) 
     <Alert header={`${runs(found.count)} for ${price(found.estimated_cost_usd)}`}>
       From {found.first && inZone(found.first, zone)} to {found.last && inZone(found.last, zone)}. The last
       run would start {found.ends_at ? inZone(found.ends_at, zone) : "immediately"}
-      {found.at_once === null
-        ? ""
-        : ` at the earliest; at most ${runs(found.at_once)} would be active at a time`}
-      . The price does not include the costs of the target. Occurrences in the range: {results}.
+      {found.at_once === null ? "" : ` or later: at most ${runs(found.at_once)} would be active at a time`}.
+      The price does not include the costs of the target. Occurrences in the range: {results}.
     </Alert>
   );
 }

@@ -28,7 +28,7 @@ def test_job_calendar_moves_the_next_occurrences_that_are_shown(run: Run, api: S
     assert "calendar      weekends" in shown
     assert "if excluded   previous" in shown
     assert "2027-01-29 18:00:00" in shown  # the last day of January is a Sunday
-    assert "shifted from 2027-01-31 18:00" in shown
+    assert "moved from 2027-01-31 18:00" in shown
 
 
 def test_job_calendar_list_is_applied_exported_and_shown(run: Run, api: ServedApi, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ for every combination of a write and one of these faults:
 - **twice**: the first response is lost, the request is sent again, and the second response arrives.
 
 In every case, each occurrence has one record, no run makes more calls than its job allows, no two attempts run at the
-same time, and each dead run is announced, has a dead letter and can be redriven.
+same time, and each dead run is announced, is in the dead-letter queue and can be redriven.
 
 The tables list only the faults that change something, compared with the run without a fault. A delay of less than ten
 seconds does not count as a change. Nor does it count if locks, waiting runs and messages are removed up to five minutes

@@ -2,7 +2,7 @@
 
 - The commands: what they print for people and programs, and how they fail.
 - A file that is no job, and an address that is no API: one line each, and nothing is done or said to be done.
-- Whatever ends a long-running command, it is one line and an exit status.
+- Whatever ends a long-running command, it is one line and an exit code.
 """
 
 import errno

@@ -156,8 +156,8 @@ def test_next_occurrence_that_moved_off_an_excluded_day_says_from_where() -> Non
     lines = shown("0 18 L * *", *days, "--count", "2")
     assert lines[0] == "understood as  at 18:00 on the last day of the month, UTC, or on the day before excluded days"
     assert lines[4:] == [
-        "2026-01-30 18:00:00Z  2026-01-30 18:00:00 +00:00  shifted from 2026-01-31 18:00",
-        "2026-02-27 18:00:00Z  2026-02-27 18:00:00 +00:00  shifted from 2026-02-28 18:00",
+        "2026-01-30 18:00:00Z  2026-01-30 18:00:00 +00:00  moved from 2026-01-31 18:00",
+        "2026-02-27 18:00:00Z  2026-02-27 18:00:00 +00:00  moved from 2026-02-28 18:00",
     ]
     assert refused("rate(1 day)", *days).startswith("--on-excluded: previous and next cannot be used with intervals")
 

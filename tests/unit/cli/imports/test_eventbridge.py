@@ -179,8 +179,8 @@ def test_import_eventbridge_aws_call_requires_the_role_and_the_region_of_its_sch
     call = CALL | {"RoleArn": "arn:aws:iam::123456789012:role/scheduler"}
     here = Place("123456789012", "eu-central-1")
     assert entry(SCHEDULE | {"Target": call}).job is not None
-    assert "a missing ARN is not in the stage's" in entry(nowhere | {"Target": call}, stage=here).notes[0]
-    assert "a missing ARN is not in the stage's" in entry(SCHEDULE | {"Target": CALL}).notes[0]
+    assert "its role is missing" in entry(nowhere | {"Target": call}, stage=here).notes[0]
+    assert "its role is missing" in entry(SCHEDULE | {"Target": CALL}).notes[0]
 
 
 def test_import_eventbridge_rejects_schedules_of_a_second_account() -> None:

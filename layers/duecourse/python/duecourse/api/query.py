@@ -235,7 +235,7 @@ RUN_ERROR = line_parameter(
     "connection refused",
 )
 CAUGHT_UP = flag_parameter(
-    "CaughtUp", "Only runs of a catch-up: of occurrences that were missed, or covered by a pause with `catch_up`."
+    "CaughtUp", "Only catch-up runs, whose occurrences were missed or covered by a pause with `catch_up`."
 )
 SINCE = instant_parameter("Since", "Only runs that entered their state at this time or later.", "2026-11-21T00:00:00Z")
 UNTIL = instant_parameter("Until", "Only runs that entered their state before this time.", "2026-11-22T00:00:00Z")

@@ -73,7 +73,7 @@ class Request:
         return read_json(self.raw(most))
 
     def raw(self, most: int = MAX_BODY_BYTES) -> bytes:
-        """Return the body's bytes. Raises Problem: 413 for more than `most` bytes, 400 for text without bytes."""
+        """Return the body's bytes. Raises Problem: 413 for more than `most` bytes, 400 for text that is not UTF-8."""
         body = self.body or ""
         if len(body) > most * 2:
             raise _too_large(most)

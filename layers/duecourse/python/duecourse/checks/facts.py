@@ -61,7 +61,7 @@ class Alarms:
 
 @dataclass(frozen=True, slots=True)
 class Lateness:
-    """The lateness of the runs that started in the step that begins at `at`: the median and the 99th percentile."""
+    """The lateness of the runs that started in the interval that begins at `at`: the median and the 99th percentile."""
 
     at: float
     median: float
@@ -70,8 +70,8 @@ class Lateness:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """The counts of the step that begins at `at`: runs that succeeded, failed attempts that were followed by another
-    one, and dead runs.
+    """The counts of the interval that begins at `at`: runs that succeeded, failed attempts that were followed by
+    another one, and dead runs.
     """
 
     at: float
@@ -82,8 +82,9 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class StageFigures:
-    """The metrics of a stage in CloudWatch for all tenants together, since `since` (UTC seconds), oldest first. Steps
-    without a value are omitted. `oldest` is the age of the oldest message by lane, or None if there is no recent value.
+    """The metrics of a stage in CloudWatch for all tenants together, since `since` (UTC seconds), oldest first.
+    Intervals without a value are omitted. `oldest` is the age of the oldest message by lane, or None if there is no
+    recent value.
     """
 
     since: int

@@ -119,7 +119,7 @@ def stage_metrics(stage: str, queue_urls: Iterable[str], api_id: str = "") -> di
 
 
 def first_step(now: float) -> int:
-    """Return the start of the first step (UTC seconds)."""
+    """Return the start of the first interval (UTC seconds)."""
     return (int(now) // STEP_SECONDS - STEPS + 1) * STEP_SECONDS
 
 

@@ -122,7 +122,7 @@ class InProgress:
     waiting_since: float | None = None
 
     def with_run(self, state: str, since: float) -> InProgress:
-        """Return the figures with one more run, which is in its state since `since` (UTC seconds)."""
+        """Return the figures with one more run, which entered its state at `since` (UTC seconds)."""
         if state not in WAITS:
             return replace(self, running=self.running + 1)
         oldest = since if self.waiting_since is None else min(self.waiting_since, since)
@@ -139,7 +139,7 @@ class InProgress:
 
 
 def dollars(runs: int) -> float:
-    """Return about how much that many runs cost."""
+    """Return the approximate cost of this number of runs."""
     return round(runs * DOLLARS_A_MILLION / 1e6, 4)
 
 

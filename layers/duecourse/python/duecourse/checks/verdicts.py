@@ -53,7 +53,7 @@ def ticked(age: float | None, stack_age: float) -> Check:
 
 
 def shards(found: Shards) -> Check:
-    """Check whether every shard that may contain cursors is ticked."""
+    """Check whether every shard that may contain cursors receives ticks."""
     where = "docs/sizing.md#raising-the-number-of-shards"
     configured = set(found.configured.values())
     if found.highest is None:

@@ -49,7 +49,7 @@ def mark_text(entry: PreviewEntry) -> str:
     """Return the mark of an entry, such as ``moved from 02:30``. It has the date if the gap includes midnight, and the
     number of other occurrences in the gap or on excluded days.
     """
-    mark: str = entry.mark or ""
+    mark: str = "moved" if entry.mark == "shifted" else entry.mark or ""
     if entry.named is not None:
         day, _, time = entry.named.partition("T")
         time = time.removesuffix(":00") if time.count(":") == 2 else time

@@ -168,7 +168,7 @@ class _Tail:
 def _command(run: WorkerRun) -> str:
     command = run.payload.get("command") if isinstance(run.payload, dict) else None
     if not isinstance(command, str) or not command.strip() or "\0" in command:
-        raise DoNotRetry('the payload is not {"command": "..."}', code="shell.bad_payload")
+        raise DoNotRetry('the payload must be {"command": "..."}', code="shell.bad_payload")
     return command
 
 

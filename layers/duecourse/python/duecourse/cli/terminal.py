@@ -36,7 +36,7 @@ def say(text: str) -> None:
 
 def fitted(text: str, indent: int) -> list[str]:
     """Return a plain text in lines that fit the terminal, broken between words; further lines begin in column `indent`,
-    or further left if a word has no room there. In a pipe, it is one line.
+    or further left if a word does not fit there. In a pipe, it is one line.
     """
     from rich.console import Console
 
@@ -63,7 +63,7 @@ def read_text(path: str) -> str:
 
 
 class CliError(click.ClickException):
-    """A failure with a remedy. It is shown as `duecourse: message` and sets the exit status."""
+    """A failure with a remedy. It is shown as `duecourse: message` and sets the exit code."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -75,13 +75,13 @@ class CliError(click.ClickException):
 
 
 class UsageError(CliError):
-    """A failure that the caller can correct; exit status 2."""
+    """A failure that the caller can correct; exit code 2."""
 
     exit_code = 2
 
 
 class WaitTimeoutError(CliError):
-    """A wait that ended before its run; exit status 124, like that of timeout(1)."""
+    """A wait that ended before its run; exit code 124, like that of timeout(1)."""
 
     exit_code = 124
 
@@ -134,7 +134,9 @@ MEANT = {
 
 
 class Group(_WithExample, click.Group):
-    """A group with an example. For a mistyped command, or its name in other programs, it suggests the nearest ones."""
+    """A group with an example. For an unknown name, such as a mistyped command or another program's name for it, it
+    suggests the nearest commands.
+    """
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -674,8 +674,7 @@ class AsyncMethods(ABC):
 
         `to`: only items before this instant.
 
-        `caught_up`: only runs of a catch-up: of occurrences that were missed, or covered by a pause with
-        `catch_up`.
+        `caught_up`: only catch-up runs, whose occurrences were missed or covered by a pause with `catch_up`.
 
         `limit`: the maximum number of items of a page.
 
@@ -1050,8 +1049,7 @@ class AsyncMethods(ABC):
 
         `error`: only runs with an error that contains this text (not case-sensitive).
 
-        `caught_up`: only runs of a catch-up: of occurrences that were missed, or covered by a pause with
-        `catch_up`.
+        `caught_up`: only catch-up runs, whose occurrences were missed or covered by a pause with `catch_up`.
 
         `limit`: the maximum number of items of a page.
 

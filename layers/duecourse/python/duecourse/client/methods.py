@@ -670,8 +670,7 @@ class Methods(ABC):
 
         `to`: only items before this instant.
 
-        `caught_up`: only runs of a catch-up: of occurrences that were missed, or covered by a pause with
-        `catch_up`.
+        `caught_up`: only catch-up runs, whose occurrences were missed or covered by a pause with `catch_up`.
 
         `limit`: the maximum number of items of a page.
 
@@ -1046,8 +1045,7 @@ class Methods(ABC):
 
         `error`: only runs with an error that contains this text (not case-sensitive).
 
-        `caught_up`: only runs of a catch-up: of occurrences that were missed, or covered by a pause with
-        `catch_up`.
+        `caught_up`: only catch-up runs, whose occurrences were missed or covered by a pause with `catch_up`.
 
         `limit`: the maximum number of items of a page.
 

@@ -783,7 +783,7 @@ class Occurrence(Answer):
     """The local time of the zone at this instant, with its offset."""
     mark: Literal["moved", "dropped", "repeated", "excluded", "shifted"] | None
     named: str | None
-    """The scheduled local time that falls into the gap; only if the occurrence was moved."""
+    """The scheduled local time, if the occurrence does not fire then (`moved`, `shifted`)."""
     count: int
 
 
@@ -819,7 +819,7 @@ class PlannedSpread(Answer):
     after: Minute | None
     """The minute of this run, if all offsets are applied."""
     problem: str | None
-    """Why the job cannot be spread, or does not exist."""
+    """Why the job cannot be spread, for example because it does not exist."""
 
 
 @dataclass(frozen=True, kw_only=True)

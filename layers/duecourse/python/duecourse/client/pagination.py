@@ -87,7 +87,7 @@ class AsyncPage(Generic[T]):
 
 
 def in_order(pages: Iterable[Page[T]]) -> Iterator[T]:
-    """Yield the items of pages of a list in its order."""
+    """Yield the items of the pages in the order of the list."""
     held = list[T]()
     for page in pages:
         ready, held = _ready(page, held)

@@ -74,7 +74,7 @@ def instant(text: str | None) -> datetime | None:
 
 @cache
 def _readers(cls: Any) -> tuple[tuple[str, Read], ...]:
-    """Return the function that reads each field of a document."""
+    """Return, for each field of a document, the function that reads it."""
     hints = get_type_hints(cls)
     kinds = [each for each in cls.__mro__ if issubclass(each, Answer) and each is not Answer]
     own = {name for each in kinds for name in get_annotations(each)}

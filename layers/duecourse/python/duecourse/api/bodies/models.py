@@ -90,7 +90,7 @@ def _complaint(value: object, path: tuple[str | int, ...]) -> str | None:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise malformed(f"The body is not JSON: {name} is not a number; remove the value or send null.")
+    raise malformed(f"The body is not JSON: {name} is not a JSON number; remove the value or send null.")
 
 
 def _whole(digits: str) -> int:

@@ -78,7 +78,7 @@ class ReleaseBody(Body):
 
 
 class HoldBody(Body):
-    """How long no attempt with the key starts."""
+    """The time for which no attempt with the key starts."""
 
     seconds: Annotated[Whole, Field(ge=1, le=DAY_SECONDS, description="The length of the hold.")]
 

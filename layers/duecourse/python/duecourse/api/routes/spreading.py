@@ -46,7 +46,9 @@ class PlannedSpreadAnswer(TypedDict):
         MinuteAnswer | None, Field(description="The minute of the job's next run, if nothing is changed.")
     ]
     after: Annotated[MinuteAnswer | None, Field(description="The minute of this run, if all offsets are applied.")]
-    problem: Annotated[str | None, Field(description="Why the job cannot be spread, or does not exist.")]
+    problem: Annotated[
+        str | None, Field(description="Why the job cannot be spread, for example because it does not exist.")
+    ]
 
 
 class SpreadPlanAnswer(TypedDict):

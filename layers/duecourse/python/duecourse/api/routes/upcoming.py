@@ -69,7 +69,7 @@ class OccurrenceAnswer(TypedDict):
     mark: Literal["moved", "dropped", "repeated", "excluded", "shifted"] | None
     named: Annotated[
         str | None,
-        Field(description="The scheduled local time that falls into the gap; only if the occurrence was moved."),
+        Field(description="The scheduled local time, if the occurrence does not fire then (`moved`, `shifted`)."),
     ]
     count: Annotated[int, Field(ge=1)]
 

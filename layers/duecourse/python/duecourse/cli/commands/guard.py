@@ -1,4 +1,4 @@
-"""Turns failures and signals of the long-running commands into one line and an exit status."""
+"""Turns failures and signals of the long-running commands into one line and an exit code."""
 
 from __future__ import annotations
 

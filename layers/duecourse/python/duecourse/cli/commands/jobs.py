@@ -340,8 +340,8 @@ def _change(
     """Change the chosen job, several jobs, or the jobs of all pages after a confirmation. Return the number of changed
     jobs; a single job counts as changed.
 
-    With `only_bulk`, only jobs that a pause of the same choice paused are changed. Raises UsageError unless there is
-    one choice, CliError if there is no such job or some could not be changed.
+    With `only_bulk`, only the jobs that were paused with the same choice are changed. Raises UsageError unless there is
+    exactly one choice. Raises CliError if there is no such job, or if some jobs could not be changed.
     """
     job_ids, tag, _ = choice
     if sum(map(bool, choice)) != 1:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from duecourse.cli.tenants.place import Place
 
 UNFINISHED = 3
-"""The exit status of an erasure that has to be repeated later."""
+"""The exit code of an erasure that has to be repeated later."""
 
 
 @click.group(cls=Group, example="duecourse tenants suspend acme --note 'unpaid invoice' --stage prod")

@@ -91,14 +91,15 @@ def examine(stage: Stage) -> Iterator[Examined]:
         except BotoCoreError as error:
             yield Examined(unknown(look.name, str(error)))
         except KeyError as missing:
-            # An output or an attribute that this version of the command expects is missing in an older or newer stage.
+            # An output or an attribute that this version of the command expects may be missing from an older or newer
+            # stage.
             yield Examined(unknown(look.name, f"{missing.args[0]} is missing"))
         else:
             yield Examined(look.judge(facts), facts)
 
 
 def _rounds(stage: Stage) -> tuple[Queue, int | None]:
-    """Return the shard queue and the number of shards that are ticked."""
+    """Return the shard queue and the number of shards that receive ticks."""
     return queues.queue(stage, "shards", "ShardQueueUrl"), tables.highest(stage)
 
 

@@ -84,7 +84,7 @@ class Cursors:
 @dataclass(frozen=True, slots=True)
 class LastRuns:
     """The last runs of a job (`tenant/job`): `runs` in total, of which `skipped` were skipped without a request, or
-    merged.
+    cover several occurrences.
     """
 
     job: str
@@ -156,7 +156,7 @@ class RepairState:
 
 @dataclass(frozen=True, slots=True)
 class Subscribers:
-    """The numbers of confirmed and of unconfirmed subscriptions to the topics that have the pages."""
+    """The numbers of confirmed and of unconfirmed subscriptions to the topics that receive the pages."""
 
     confirmed: int
     pending: int

@@ -53,7 +53,7 @@ class Stage:
 
 
 def find_stage(name: str, clients: Clients) -> Stage:
-    """Return the stage of this name. Raises UsageError (exit status 2) if it does not exist or cannot be read."""
+    """Return the stage of this name. Raises UsageError (exit code 2) if it does not exist or cannot be read."""
     stack = f"Duecourse-{name}"
     try:
         asked = time.time()

@@ -134,7 +134,7 @@ def cursors(found: Cursors) -> Check:
 
 
 def skipping(found: Sequence[LastRuns]) -> Check:
-    """Check whether many of the last runs of a job were skipped or merged."""
+    """Check whether many of the last runs of a job were skipped or cover several occurrences."""
     worst = sorted((each for each in found if each.skipped >= LEFT_OUT), key=lambda each: -each.skipped)
     if not worst:
         return fine("skipped runs", "no job has many skipped or merged runs")

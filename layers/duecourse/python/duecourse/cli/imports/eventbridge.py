@@ -87,9 +87,9 @@ class _Arn:
     def within(self, stage: Place) -> _Arn:
         """Return the ARN. Raises _NotCarriedError if a stage at this place cannot call it."""
         if self.place != stage:
-            raise _NotCarriedError(
-                f"{self.text or 'a missing ARN'} is not in the stage's account and region ({stage}); {_REMEDY}"
-            )
+            if not self.text:
+                raise _NotCarriedError(f"the ARN of the schedule, its target or its role is missing; {_REMEDY}")
+            raise _NotCarriedError(f"{self.text} is not in the stage's account and region ({stage}); {_REMEDY}")
         return self
 
 

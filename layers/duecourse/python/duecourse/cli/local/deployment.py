@@ -185,5 +185,5 @@ class Deployment:
         finally:
             process.stop(child, STOP_SECONDS)
         if status:
-            what = remedied(f"{failure} (exit status {status})", "\n".join(last))
+            what = remedied(f"{failure} (exit code {status})", "\n".join(last))
             raise CliError(f"{what}; its last lines:\n" + "\n".join(f"  {x}" for x in last))

@@ -35,7 +35,7 @@ def read_json(text: str) -> Any:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"the text is not valid JSON: {name} is not a number")
+    raise ValueError(f"the text is not valid JSON: {name} is not a JSON number")
 
 
 def _number(digits: str) -> float:

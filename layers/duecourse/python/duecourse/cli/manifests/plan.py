@@ -134,7 +134,7 @@ def in_turn(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 def told(manifest: Manifest, error: ApiError) -> list[str]:
-    """Return the API's errors on a document, each with its file and line."""
+    """Return the API's errors for a document, each with its file and line."""
     if isinstance(error, PreconditionError):
         return [f"{manifest.place()}: another caller changed {manifest.id} at the same time; run the command again"]
     faults = error.faults if error.status < 500 else ()

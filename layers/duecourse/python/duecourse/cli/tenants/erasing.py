@@ -95,7 +95,7 @@ def _quiet(at: Item) -> Mapping[str, object]:
 
 
 def _stays(item: Item) -> bool:
-    """Return whether an erasure keeps the item: the item that closes the tenant, and the records of erasures."""
+    """Return whether an erasure keeps the item: it is the item that closes the tenant, or a record of an erasure."""
     kind, sort = item["PK"]["S"].partition("#")[0], item["SK"]["S"]
     closing: bool = sort == "RATE" or sort.startswith(RECORD)
     return kind == "TENANT" and closing

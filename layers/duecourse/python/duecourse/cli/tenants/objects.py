@@ -88,9 +88,8 @@ class Objects:
     def erase_rows(self) -> int:
         """Remove the tenant's rows from every version of the archive's objects, and return their number.
 
-        An object with other tenants' rows is replaced, unless another writer has replaced it since; then it is left
-        for the next pass. Its old version is deleted after that: a process that dies in between leaves it for the next
-        pass, which reads all versions.
+        An object with other tenants' rows is first replaced, and then its old version is deleted. If another writer has
+        replaced the object, or if this process dies in between, the next pass removes the rows: it reads all versions.
         """
         found = 0
         versions = [each for each in self.versions(self.archive) if not each.marker]

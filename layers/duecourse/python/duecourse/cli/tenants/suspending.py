@@ -69,8 +69,8 @@ def _pass(place: Place) -> int:
 
 
 def _mark(place: Place, item: Item) -> bool:
-    """Mark one item. A job is marked before its cursor leaves the index, so that a message that dispatch sends
-    in the meantime waits at the worker. Because of the new revision, an edit that has read the job before fails.
+    """Mark one item. A job is marked before its cursor leaves the index, so that a message that dispatch sends in the
+    meantime waits at the worker. Because of the new revision, an edit fails if it read the job earlier.
     """
     key = {name: item[name] for name in ("PK", "SK")}
     if item["SK"]["S"] == "JOB":

@@ -143,7 +143,8 @@ def limit_of(job: Job, at_once: int | None) -> int | None:
         problem = f"is less than the {allowed} active runs that the job's overlap allows"
         raise AtOnceError(f"{problem}; lower the number in overlap instead")
     if job.concurrency is not None:
-        raise AtOnceError("cannot be combined with the job's concurrency key; remove it, or set a limit for that key")
+        problem = "cannot be combined with the job's concurrency key"
+        raise AtOnceError(f"{problem}; remove at_once, or set a limit for that key")
     if isinstance(job.target, WorkflowTarget):
         raise AtOnceError('cannot limit the runs of a workflow; set its overlap to {"allow": n} instead')
     return at_once

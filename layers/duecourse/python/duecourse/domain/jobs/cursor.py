@@ -187,8 +187,9 @@ class Firing:
     """One run to enqueue, due at `due`. If `count` > 1, it covers the missed occurrences from `occurrence` to
     `through`.
 
-    `caught_up`: the run is late because dispatch was late, so its worker does not treat it as late. `following` is the
-    time at which the next occurrence is due; None if this is the schedule's last occurrence.
+    `caught_up`: the run is late because dispatch was late; the policy for late runs was applied at dispatch, so the
+    worker does not apply it again. `following` is the time at which the next occurrence is due; None if this is the
+    schedule's last occurrence.
     """
 
     occurrence: int

@@ -293,8 +293,9 @@ class MissedMode(StrEnum):
 class MissedPolicy:
     """The policy for missed occurrences.
 
-    An occurrence is missed if it is late by more than `grace_seconds`. `max_missed` bounds `run_all`. It is at most
-    100: one claim then covers all missed occurrences, and the enqueued runs depend only on the cursor.
+    An occurrence is missed if it is not enqueued within `grace_seconds` after it was due. `max_missed` bounds
+    `run_all`. It is at most 100: one claim then covers all missed occurrences, and the enqueued runs depend only on the
+    cursor.
     """
 
     mode: MissedMode = MissedMode.RUN_ONCE

@@ -123,8 +123,8 @@ def _first(occurrences: Occurrences, begin: int) -> int | None:
 
 
 def expected(cursor: Cursor, window: Window) -> int:
-    """Return about how many runs of a job come due in the window. The estimate uses the first two runs of each eighth
-    of the window. Raises ScheduleError or ExclusionError.
+    """Return the approximate number of runs of a job that come due in the window. The estimate uses the first two runs
+    of each eighth of the window. Raises ScheduleError or ExclusionError.
     """
     occurrences = cursor.occurrences()
     begin, found = _begin(cursor, window), 0

@@ -37,8 +37,8 @@ class TenantRow:
 
 
 def expected_runs(entry: Entry, now: float) -> int:
-    """Return about how many runs of a job come due within a day from `now` (UTC seconds). A job outside of the due
-    index has none. Raises the errors of a cursor that cannot be read.
+    """Return the approximate number of runs of a job that come due within a day from `now` (UTC seconds). A job outside
+    of the due index has none. Raises the errors of a cursor that cannot be read.
     """
     if entry.cursor is None or entry.slot is None:
         return 0

@@ -248,9 +248,9 @@ def free_place(active: Collection[int], limit: int, ahead: int = 0) -> int | Non
     for the runs `ahead` of it in the wait queue.
 
     `active` are the places of active runs; some may be beyond the limit if it was lowered. It must be the first free
-    place, not just any, so that the limit holds although the places are not read at one instant: a run that takes place
-    p has counted p runs before it and all active runs after it. So the runs that take places up to p later, and those
-    still active after p, are within the limit.
+    place, not just any, so that the limit holds although the places are not read at one instant: a run that takes the
+    place p has counted p runs in lower places, and all active runs in higher places. So the runs that later take places
+    up to p, and those that are still active in higher places, are within the limit.
     """
     if len(active) + ahead >= limit:
         return None

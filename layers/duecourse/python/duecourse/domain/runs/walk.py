@@ -54,7 +54,7 @@ class Place:
 
     @property
     def complete_from(self) -> int | None:
-        """The instant (UTC seconds) from which on the list is complete before this page."""
+        """The earlier pages contain all runs from this instant on (UTC seconds)."""
         match self.before:
             case None:
                 return None

@@ -100,8 +100,8 @@ class Exclusions:
     `True` matches whole minutes, otherwise seconds. `windows` are sorted, disjoint ranges of instants (inclusive).
 
     `caught_up` are the windows whose occurrences are replaced by one: the first and last instant, and the instant of
-    the replacement, which is the first one from the end of the window on that is not excluded. `others` are the
-    exclusions without these windows: what they exclude is not replaced.
+    the replacement, which is the first one from the end of the window on that is not excluded. `others` are the other
+    exclusions; the occurrences that they exclude are not replaced.
     """
 
     zone: Zone

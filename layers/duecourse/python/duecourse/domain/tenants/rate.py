@@ -180,8 +180,8 @@ def _left(bucket: Bucket | None, rules: BucketRules, at: int) -> int:
 
 
 def _in_use(bucket: Bucket | None, rules: BucketRules, at: int) -> Bucket | None:
-    """Return the bucket, unless it is full or was written by a clock far ahead. Such a bucket counts as full, so that a
-    tenant need not wait for other clocks to reach that time.
+    """Return the bucket. None if it is full, or if it was written by a clock far ahead: it then counts as full, so that
+    a tenant need not wait for other clocks to reach that time.
     """
     return bucket if bucket is not None and at <= bucket.full_at <= _furthest(rules, at) else None
 

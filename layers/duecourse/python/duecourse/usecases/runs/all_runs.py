@@ -94,7 +94,7 @@ class AllRuns:
     def _read(
         self, tenant: str, names: Sequence[str], place: Place, low: int | None, wanted: RunFilter, limit: int
     ) -> tuple[list[Run], Reading]:
-        """Return the runs of these ids of jobs that match, and what was read for them."""
+        """Return the matching runs of the jobs with these ids, and the result of reading them."""
 
         def begin(name: str) -> list[Run]:
             return self.runs.page(tenant, name, limit=FIRST_PART, before=place.name_before(name), strongly=False)

@@ -346,8 +346,9 @@ class Overlaps:
     def _taken(
         self, places: Places, held: dict[int, Lock], mine: str, record: Run | None, ahead: Sequence[str] = ()
     ) -> set[int]:
-        """Return the places that are not free: those of active runs or, if that leaves a place and ends are written to
-        the places, all that have a holder. The run `mine` (its record is `record`) leaves places for the runs `ahead`.
+        """Return the places that are not free. If the ends of runs are written to the places, and a place is without a
+        holder, these are the places with a holder. Otherwise they are the places of active runs. The run `mine` (its
+        record is `record`) leaves places for the runs `ahead`.
         """
         named = {place for place, lock in held.items() if lock.holder}
         released = places.limit >= self.released_from and mine not in {held[place].holder for place in named}

@@ -86,7 +86,7 @@ class Trends:
     minutes: dict[int, Counts] = field(default_factory=dict)
 
     def add(self, batch: Counts, now: float, report: Report) -> None:
-        """Add a batch. If the trend is bad, count the batch's part of it in its report."""
+        """Add a batch. If the trend is bad, add the failures or late starts of the batch to its report."""
         minute = int(now) // 60
         kept = {at: counts for at, counts in self.minutes.items() if minute - WINDOW_MINUTES < at <= minute}
         self.minutes = kept | {minute: kept.get(minute, Counts()) + batch}

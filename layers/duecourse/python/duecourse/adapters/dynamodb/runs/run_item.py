@@ -105,8 +105,8 @@ def _text(attempts: Sequence[Attempt], run: Run, width: int) -> str:
 
 
 def _bytes(item: Item) -> int:
-    """Return the size of an item. Names and strings count by their UTF-8 bytes, numbers about one byte for two digits
-    and one more (Amazon DynamoDB Developer Guide, "DynamoDB Item sizes and formats").
+    """Return the size of an item. Names and strings count by their UTF-8 bytes, and a number by about one byte for
+    every two digits, plus one byte (Amazon DynamoDB Developer Guide, "DynamoDB Item sizes and formats").
     """
     return sum(len(name) + _value_bytes(value) for name, value in item.items())
 

@@ -69,7 +69,7 @@ class QueueDepthMetric:
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """The topics of deaths and of alarms."""
+    """The SNS topics for dead runs and for alarms."""
 
     deaths: str
     alarms: str

@@ -45,7 +45,7 @@ class LatenessFigures:
 
 
 def rank(ordered: Sequence[float], share: float) -> float:
-    """Return the smallest value that at least this share of the values does not exceed."""
+    """Return the nearest-rank percentile: the smallest value that is at least as large as this share of the values."""
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
@@ -138,7 +138,7 @@ def occurrences(first: datetime, every: timedelta | None, until: datetime) -> tu
 
 
 def is_complete(expected: Sequence[ExpectedRun], seen: ObservedRun) -> bool:
-    """Return whether the demo is complete: every expected run is final, and every notice of a death has arrived."""
+    """Return whether the demo is complete: every expected run is final, and every notice of a dead run has arrived."""
     return all(check.passed for one in expected for check in _happened(one, seen))
 
 

@@ -84,7 +84,7 @@ class Stopped(BaseException):
 
     @property
     def exit_code(self) -> int:
-        """The exit status of a command that a signal has ended."""
+        """The exit code of a command that a signal has ended."""
         return 128 + self.number
 
 
