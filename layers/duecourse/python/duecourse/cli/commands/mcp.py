@@ -10,6 +10,8 @@ from uuid import uuid4
 import click
 
 from duecourse.cli.commands.options import api_options, connected
+from duecourse.cli.commands.runs import State as RunStateName
+from duecourse.cli.commands.runs_cancel import STATES
 from duecourse.cli.manifests.difference import JOB_FIELDS, differences, only
 from duecourse.cli.terminal import CliError, Command
 from duecourse.client import ApiError, ApiUnreachableError, Client, Page
@@ -17,7 +19,6 @@ from duecourse.client.bodies import JobPatch, JobRequest
 
 Document = dict[str, Any]
 P = ParamSpec("P")
-RunStateName = Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
 
 MAX_PLANS = 100
 """The maximum number of plans that are kept. The oldest is dropped."""
@@ -136,8 +137,7 @@ class Reads:
 
     def active_runs(self, job_id: str, limit: int = 20, cursor: str | None = None) -> Document:
         """List the active runs of a job, and what they wait for: QUEUED, RUNNING, WAITING for a callback, RETRYING."""
-        active: list[RunStateName] = ["QUEUED", "RUNNING", "WAITING", "RETRYING"]
-        return _page(self._client.list_runs(job_id, state=active, limit=limit, cursor=cursor))
+        return _page(self._client.list_runs(job_id, state=STATES, limit=limit, cursor=cursor))
 
     def failed_runs(
         self, since: str | None = None, error: str | None = None, limit: int = 20, cursor: str | None = None
