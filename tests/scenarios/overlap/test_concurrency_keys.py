@@ -567,6 +567,19 @@ def test_concurrency_keys_records_of_all_places_are_read_with_one_request() -> N
     assert [each for each in asked if each.startswith(("get", "lock"))] == [*first, *again]
 
 
+def test_concurrency_keys_waiting_run_enters_the_queue_with_one_write_and_reads_the_places_twice() -> None:
+    world, asked = World(MemoryTables()), list[str]()
+    world.run_store = CountedStore(world.run_store, asked)  # type: ignore[assignment]
+    world.wait_queues = CountedStore(world.wait_queues, asked)  # type: ignore[assignment]
+    world.add(keyed(max_runs=2))
+    world.add(replace(keyed("tock"), schedule=job("20 3 12 * * *").schedule))
+    world.until(NOON + 199)
+    asked.clear()
+    world.until(NOON + 201)
+    assert states(world) == "WQQ"
+    assert (asked.count("write"), asked.count("enter"), asked.count("locks")) == (1, 1, 2)
+
+
 def test_concurrency_keys_failing_call_does_not_hold_its_place_meanwhile(world: World) -> None:
     def fail_the_first(call: Call) -> Outcome:
         return Failed("no") if call.run.job_id == "tick-tock" and call.run.attempt == 1 else Returned()

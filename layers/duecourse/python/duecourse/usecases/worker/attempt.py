@@ -748,7 +748,8 @@ class Starter:
         if entered:
             report.counts["RunsQueued"] += not isinstance(decision.continued, Queued)  # else it has waited for its job
             report.add("run_queued", reason=wait.reason)
-            return Conflict(standing)
+            if key is None and job.rule.only_newest:
+                return Conflict(standing)  # a newer run may have replaced it, or it must replace a new holder
         if message.line == line:
             self.wait_queue.received(message)  # before the lock is read
         limit = _key_limit(decision.run, job) or 0
