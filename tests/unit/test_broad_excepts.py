@@ -53,6 +53,7 @@ REASONS = {
     "usecases/maintenance/reconcile.py:_receive": "counts; the next call receives the messages",
     "usecases/worker/call.py:list_long": "the call goes on without the list",
     "usecases/worker/call.py:call": "ends the attempt: the target may have been called; a workflow was tried again",
+    "usecases/worker/attempt.py:_begin": "nothing is written; gives the probe back and raises again",
     "usecases/worker/attempt.py:_pause_key": "counts; the run ends, and its key goes on without a pause",
     "usecases/worker/attempt.py:_tell_breaker": "the run ends, and its circuit breaker goes on without this outcome",
     "usecases/worker/attempt.py:_with_located_result": "the run has succeeded; it records the reason of the failure",

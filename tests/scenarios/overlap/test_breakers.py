@@ -160,8 +160,7 @@ def test_breakers_late_message_of_an_ended_run_does_not_keep_the_probe(world: Wo
     assert (sorted_states(world), state(world)) == ("DS", BreakerState())
 
 
-@pytest.mark.parametrize("fails", ["write", "send"])
-def test_breakers_start_that_fails_by_an_error_does_not_keep_the_probe(world: World, fails: str) -> None:
+def test_breakers_error_before_the_start_is_written_gives_the_probe_back(world: World) -> None:
     """Other runs would wait for the end of the worker's invocation, up to 15 minutes in the lane `long`."""
     guarded(world, failures=1, completion=Completion.CALLBACK, completion_seconds=60)
     answer(world, DOWN, UP)
@@ -169,10 +168,7 @@ def test_breakers_start_that_fails_by_an_error_does_not_keep_the_probe(world: Wo
     world.until(NOON + 75)
     world.office.run(job_id="tick-tock")
     held, lane = received(world), world.wheel
-    if fails == "write":
-        world.run_store = around(world.run_store, write=throttled(times=1))
-    else:
-        world.wheel = around(lane, send=throttled(times=1))
+    world.wheel = around(lane, send=throttled(times=1))
     world.handle(held)
     world.wheel = lane
     assert world.count("MessagesFailed") == 1

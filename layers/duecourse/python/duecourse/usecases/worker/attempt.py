@@ -448,13 +448,7 @@ class Starter:
             if not isinstance(admitted, _Admitted):
                 return admitted
             admitted = admit(item, admitted, job)
-        if not isinstance(admitted, _Admitted):
-            return admitted
-        try:
-            return self._begin(item, admitted, job)
-        except Exception:
-            self._give_probe_back(admitted, job)
-            raise
+        return self._begin(item, admitted, job) if isinstance(admitted, _Admitted) else admitted
 
     def _deferred(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> Disposition | None:
         """Return the disposition of a message whose run this worker cannot start; None if it can."""
@@ -635,15 +629,19 @@ class Starter:
     def _begin(self, item: WorkItem, admitted: _Admitted, job: Job) -> Disposition | Conflict:
         """Send the deadline message, write the record, call the target and record the end."""
         decision, message, now = admitted.start, item.message, self.clock.now()
-        # Before any write: if the payload cannot be read, no attempt is used up.
-        prepared = admitted.prepared or self.payloads.prepared(job, decision.run)
         run = with_its_key(decision.run, job)
-        if run.deadlines is not None:
-            armed = replace(run.deadlines, deadline_message_id=self.randomness.nonce())
-            run = replace(run, deadlines=armed)
-            if not self._arm(run, message, armed):
-                self._give_probe_back(admitted, job)
-                return self.requeue.defer(item, decision.previous, now, "the message of its deadline could not be sent")
+        try:  # Before any write: if the payload cannot be read, no attempt is used up.
+            prepared, armed = admitted.prepared or self.payloads.prepared(job, decision.run), True
+            if run.deadlines is not None:
+                deadlines = replace(run.deadlines, deadline_message_id=self.randomness.nonce())
+                run = replace(run, deadlines=deadlines)
+                armed = self._arm(run, message, deadlines)
+        except Exception:
+            self._give_probe_back(admitted, job)
+            raise
+        if not armed:
+            self._give_probe_back(admitted, job)
+            return self.requeue.defer(item, decision.previous, now, "the message of its deadline could not be sent")
         due = admitted.rate_key is not None or admitted.guarded is not None
         if conflict := self._write_start(run, decision.previous, due=due):
             self._give_probe_back(admitted, job)
