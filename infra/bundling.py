@@ -30,7 +30,7 @@ LAMBDA_PYTHON = "3.14"
 """The Python version of the functions on AWS."""
 RECIPE = "6"  # raise it when the steps below change what they build, modes of files included
 
-# botocore describes every AWS service in files. They are 95 % of the layer's files and most are never opened, but they
+# botocore describes every AWS service in files. They are 95% of the layer's files and most are never opened, but they
 # slow down each cold start. The layer therefore contains only these services, and those of the API calls that a stage's
 # jobs can make. A test compares this list with the permissions of the functions' roles.
 SERVICES = frozenset(

@@ -12,7 +12,7 @@ MIN_MAX_CONCURRENCY, MAX_MAX_CONCURRENCY = 2, 1_000
 """The limits of a queue's event source (AWS Lambda API Reference, "ScalingConfig")."""
 
 SEATS_PERCENT = 24
-"""The percentage of a lane's workers that each tenant can use. If all targets of four tenants are slow, 4 % remain for
+"""The percentage of a lane's workers that each tenant can use. If all targets of four tenants are slow, 4% remain for
 the other tenants.
 """
 

@@ -260,8 +260,8 @@ def test_overview_lateness_and_outcomes_of_the_last_day_are_charted_by_half_hour
     expect(outcomes).to_contain_text("1,234 succeeded, 12 retried, 3 failed permanently")
     expect(outcomes.get_by_title("03-28: 1200 succeeded, 0 retried, 0 failed permanently")).to_have_count(1)
     objectives = page.get_by_role("region", name="Objectives")
-    expect(objectives).to_contain_text("99 % of runs should start within 5 s: 98 % (200 % of the error budget used)")
-    expect(objectives).to_contain_text("99.9 % of API requests should succeed: 99.99 % (3 % of the error budget used)")
+    expect(objectives).to_contain_text("99% of runs should start within 5 s: 98% (200% of the error budget used)")
+    expect(objectives).to_contain_text("99.9% of API requests should succeed: 99.99% (3% of the error budget used)")
     assert asked.count("stage/metrics") == 1, "each request costs money"
     light = accessibility_faults(page)
     page.get_by_role("button", name="Use the dark theme").click()

@@ -125,7 +125,7 @@ export const RARE: Field[] = [
   }),
   field("start_within_seconds", "Notify if not started within (seconds)", "number", {
     standard: "none",
-    hint: "A notification is sent if a run has not started within this time after it was due.",
+    hint: "A notice is sent if a run has not started within this time after it was due.",
   }),
   field("finish_by", "Notify if not finished by", "number", {
     standard: "none",

@@ -107,7 +107,7 @@ function textOf(run: Run): string {
   const late = run.lateness_seconds ?? 0;
   const took = run.finished_at === null ? null : elapsed(run.attempt_started_at, run.finished_at);
   return [
-    run.count > 1 && `one record of ${run.count} occurrences`,
+    run.count > 1 && `covers ${run.count} occurrences`,
     reasonText(run.reason),
     run.error,
     late >= 1 && `${duration(late)} after it was due`,

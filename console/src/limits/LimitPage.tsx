@@ -108,7 +108,7 @@ function Limit({ limitKey }: { limitKey: string }) {
   const close = () =>
     ask({
       header: "Let attempts start?",
-      text: "The circuit breaker closes, and the pause of this key ends. Runs that already wait for the circuit breaker or the rate keep their planned time.",
+      text: "The circuit breaker closes, and the pause of this key ends. Of the newest 200 queued and 200 retrying runs, those that wait for the circuit breaker start within 30 seconds. Other waiting runs keep their planned time, which is at most 15 minutes away.",
       action: "Let attempts start",
       async run() {
         await fetcher.POST("/v1/limits/{limit_key}/close", { params });

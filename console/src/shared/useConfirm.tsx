@@ -44,7 +44,7 @@ function Confirmation({ question, close }: { question: Question; close(): void }
       close();
     } catch (failure) {
       if (shown.current) setError(failure);
-      else notices.failed(`${question.action} failed`, failure);
+      else notices.failed(`“${question.action}” failed`, failure);
     } finally {
       setBusy(false);
     }

@@ -41,7 +41,7 @@ class MessageKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StartAttempt:
-    """Start an attempt. All other commands concern a run of which an attempt was started."""
+    """Start an attempt. All other commands concern runs of which an attempt has been started."""
 
     kind: ClassVar[MessageKind] = MessageKind.START
 

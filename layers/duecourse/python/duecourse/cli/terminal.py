@@ -56,7 +56,7 @@ def read_text(path: str) -> str:
         with click.open_file(path, "rb") as file:
             found: str = file.read().decode()
     except UnicodeDecodeError as error:
-        raise UsageError(plain(f"{path}: is not UTF-8")) from error
+        raise UsageError(plain(f"{path} is not UTF-8; save it as UTF-8")) from error
     except OSError as error:
         raise UsageError(plain(f"{path}: {error.strerror or error}")) from error
     return found

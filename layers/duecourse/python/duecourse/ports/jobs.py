@@ -50,8 +50,8 @@ class IdPage:
 
 @dataclass(frozen=True, slots=True)
 class NamesPage:
-    """The ids of each job, its current one first, in the order of the current ids. `following` continues after the last
-    job.
+    """Jobs in the order of their current ids. Each item contains the ids of one job, the current id first. `following`
+    is the id after which the next page starts; None on the last page.
     """
 
     items: Sequence[tuple[str, ...]]
@@ -238,7 +238,7 @@ class JobStore(Protocol):
         """
 
     def gone(self, tenant: str, job_id: str) -> Tombstone | None:
-        """Return the last deletion under that id, which is kept for a day. Strongly consistent."""
+        """Return the last deletion of a job with this id, which is kept for a day. Strongly consistent."""
 
     def gone_among(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, Tombstone]:
         """Return the last deletions under these ids (see `gone`)."""

@@ -102,7 +102,7 @@ class UnusualError(Exception):
 
 
 class StaleError(ConnectionError):
-    """A kept connection failed before the first byte of a response."""
+    """A reused connection failed before the first byte of a response."""
 
 
 class Credentials(NamedTuple):
@@ -184,7 +184,7 @@ class Connections:
 
     def exchange(self, request: bytes, *, again: bool) -> Response:
         """Send a request and return the response. With `again`, the request is sent once more on a new connection if a
-        kept connection fails before the first byte of a response. Raises OSError (StaleError, TimeoutError) or
+        reused connection fails before the first byte of a response. Raises OSError (StaleError, TimeoutError) or
         UnusualError.
         """
         sock = self._kept()

@@ -79,7 +79,7 @@ def archive_letters(found: Queue) -> Check:
 
 def functions(found: Sequence[Function]) -> Check:
     """Check the errors and throttles of the last hour. Throttles of the tick and the dispatcher are bad; for other
-    functions, errors and throttles above 5 % are bad.
+    functions, errors and throttles above 5% are bad.
     """
     failing = [each for each in found if each.errors or each.throttles]
     if not failing:

@@ -72,7 +72,7 @@ def hints(
 
 
 def running_endpoint() -> str | None:
-    """Return the endpoint of a kept stack of this checkout, or None if none runs."""
+    """Return the endpoint of a running stack of this checkout whose data is kept, or None if none runs."""
     for folder in (FOLDER, AUTH_FOLDER):
         settings = Settings.read(find_root(Path.cwd()) / folder)
         if settings is not None and is_taken(settings.port):
@@ -81,7 +81,7 @@ def running_endpoint() -> str | None:
 
 
 def place_of(project: Project, *, auth: bool = False) -> DataFolder:
-    """Return the data folder of the kept stack of this checkout."""
+    """Return the folder in which the data of this checkout's stack is kept."""
     folder = project.root / (AUTH_FOLDER if auth else FOLDER)
     return DataFolder(folder=folder, log=folder / "ministack.log", kept=True)
 

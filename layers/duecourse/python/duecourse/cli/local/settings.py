@@ -1,4 +1,6 @@
-"""The settings of a kept local stack: its ports, which must not change, since queue addresses and jobs contain them."""
+"""The settings of a local stack whose data is kept: its ports, which must not change, since queue addresses and jobs
+contain them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ LOCK = "lock"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The ports of a kept local stack."""
+    """The ports of a local stack whose data is kept."""
 
     port: int
     receiver_port: int

@@ -101,7 +101,7 @@ def read_files(paths: Iterable[str]) -> list[Manifest]:
         except FaultsError as error:
             faults += error.faults
         except UnicodeDecodeError:
-            faults.append(f"{file}: is not UTF-8")
+            faults.append(f"{file} is not UTF-8; save it as UTF-8")
         except OSError as error:
             faults.append(f"{file}: {error.strerror or error}")
     if faults := [*faults, *_doubles(found)]:

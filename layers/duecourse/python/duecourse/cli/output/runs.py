@@ -106,7 +106,7 @@ def _result(run: SingleRun) -> str | None:
 
 
 def print_ahead(runs: Sequence[Run], *, err: bool = False) -> None:
-    """Print the number of runs that are not due in one line, if there are any; with `err` to standard error."""
+    """If there are runs that are not due, print one line with their number; with `err`, to standard error."""
     if runs:
         click.echo(f"{len(runs)} queued until {moment(max(run.due for run in runs), local_zone())}", err=err)
 

@@ -382,7 +382,7 @@ def decide_finish(run: Running | Waiting, job: JobSnapshot, outcome: Outcome, *,
 
 
 def succeed(run: Run, result: object, now: float) -> Transition:
-    """Return the transition to success, even if the cancellation was requested in the meantime."""
+    """Return the transition to success, even if a cancellation was requested in the meantime."""
     return Transition(succeeded(run, result, now), run, "succeeded")
 
 

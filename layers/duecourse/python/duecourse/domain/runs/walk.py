@@ -120,8 +120,8 @@ def next_place(
 
 
 def slice_seconds(seconds: int, *, pages: int, runs: int, limit: int) -> int:
-    """Return the length of the next slice. A longer slice costs the same if its pages are not full, but the order of
-    its runs is known only at its end. So its pages should be half full.
+    """Return the length of the next slice, so that its pages are about half full. Emptier pages cost as much as full
+    ones, but with a longer slice, it takes longer until the order of its runs is known.
     """
     wanted = max(limit, pages * limit // 2)
     fitting = seconds * wanted // max(runs, 1)

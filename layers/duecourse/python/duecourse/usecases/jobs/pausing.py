@@ -218,7 +218,7 @@ class Pausing:
         if start is not None and start <= now:
             raise PauseEndError("is not in the future; remove it to pause now", "from")
         if start is not None and (end is None or end.at <= start):
-            raise PauseEndError("is required with from, and must be later")
+            raise PauseEndError("is required if from is set, and must be after it")
         if end is not None and end.at <= now:
             raise PauseEndError("is in the past; choose a time in the future")
         if end is not None and end.at > now + MAX_PAUSE_DAYS * DAY_SECONDS:

@@ -1,4 +1,4 @@
-"""API keys in the jobs table: `TENANT#<tenant>/APIKEY#<id>`. `APIKEY#` has the version of all keys of the tenant."""
+"""API keys in the jobs table: `TENANT#<tenant>/APIKEY#<id>`. `APIKEY#` counts the keys that the tenant has added."""
 
 from __future__ import annotations
 
