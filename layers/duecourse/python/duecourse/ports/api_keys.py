@@ -27,12 +27,12 @@ class ApiKeyStore(Protocol):
         """Return all keys of the tenant (at most MAX_KEYS), ordered by id. Strongly consistent."""
 
     def add(self, key: ApiKey, version: int, replaced: str | None = None) -> bool:
-        """Write a new key if no other key was added since `version`, and delete the key with the id `replaced`. Return
-        whether it was written. Raises StoreBusyError.
+        """Write a new key if no other key has been added since `version`, and delete the key with the id `replaced`.
+        Return whether it was written. Raises StoreBusyError.
         """
 
     def delete(self, tenant: str, key_id: str) -> bool:
         """Delete the key. Return whether there was one."""
 
     def note_use(self, key: ApiKey, at: float) -> None:
-        """Store the last use (UTC seconds), unless the key was deleted or its use was stored since it was read."""
+        """Store the last use (UTC seconds), unless the key has been deleted or used since it was read."""

@@ -571,7 +571,7 @@ class Job(JobDefinition):
       of a pause of many jobs, or ALL_JOBS; None for a pause of this job alone.
     - `paused_until`: when that pause ends automatically (UTC seconds; None: it has no planned end). Dispatch makes the
       job ACTIVE shortly before, so `is_paused` also compares the time.
-    - `resumed_at`: the end of that pause, if the schedule was changed since (None: the pause ended at `changed_at`).
+    - `resumed_at`: the end of that pause, if the schedule has changed since (None: the pause ended at `changed_at`).
     - `earlier`: the previous definitions, oldest first. Messages in the queues may belong to them.
     - `workflow`, `claimed_at`: the id of the workflow that has this job as a step, and when the job became a step.
     - `reserved`: set while a request replaces the definition.

@@ -274,7 +274,7 @@ class Claiming:
     def resume(self, paused: Cursor) -> Cursor | None:
         """Resume the job of a cursor at the end of its pause, in one transaction with the records of the occurrences
         that the pause covered. Return the cursor of the active job; None if it is too early, or if the job or its pause
-        was changed since the index was read. Raises the errors of `resume_as_planned` and of the store.
+        has changed since the index was read. Raises the errors of `resume_as_planned` and of the store.
         """
         job, cursor = self.jobs.get_both(paused.tenant, paused.job_id)
         if job is None or cursor is None:

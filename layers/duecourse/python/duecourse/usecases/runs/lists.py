@@ -380,7 +380,7 @@ class Runs:
         return job is not None and binds_nobody(job, run)
 
     def _enqueued(self, tenant: str, name: RunName) -> Run | None:
-        """Return the run with that name from its job's history: QUEUED, or a record that was written since."""
+        """Return the run with that name from its job's history: QUEUED, or a record that has been written since."""
         try:
             page = self.history.page(tenant, name.job_id, limit=1, before=name.local + JUST_AFTER)
         except JobUnknownError:
