@@ -25,12 +25,12 @@ CITED = re.compile(r'"[^"]+"|Guide|Reference|Pricing|quotas')
 
 FACTS: Mapping[str, tuple[str, ...]] = {
     "docs/decisions/016-upcoming-load.md": ("330 read units",),
-    "docs/operations.md": ("$5",),
+    "docs/operations.md": ("$5", "40,000 write units", "20,000 runs a second"),
     "docs/security.md": ("250 ms",),
     "docs/sizing.md": ("1,600 runs a second", "2,000 runs a second", "1,000 write units"),
 }
-"""What pages may name without a mark: prices of AWS that the cost model does not use, constants of the code, and the
-arithmetic of docs/operations.md and docs/sizing.md.
+"""What pages may name without a mark: prices and limits of AWS that the cost model does not use, constants of the code,
+and the arithmetic of docs/operations.md and docs/sizing.md.
 """
 
 
