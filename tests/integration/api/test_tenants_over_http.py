@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from duecourse.api.identity import SCOPES
-from duecourse.checks.tenants import TenantFigures
+from duecourse.checks.tenants import DOLLARS_A_MILLION, TenantFigures
 from duecourse.domain.maintenance.tenants import OTHERS, TenantReport
 from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
@@ -68,7 +68,7 @@ def test_tenants_over_http_operators_read_the_figures_and_the_runs_of_all_tenant
         "waiting": 1,
         "oldest_waiting_seconds": None,
         "runs_per_day": 2_000_000,
-        "dollars_per_day": 12.22,
+        "dollars_per_day": 2 * DOLLARS_A_MILLION,
     }
     assert first["oldest_waiting_seconds"] is not None
     assert (erased["tenant"], erased["state"]) == ("old", "erased")
