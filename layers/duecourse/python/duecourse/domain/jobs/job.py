@@ -273,8 +273,8 @@ class NotifyRule:
 
 
 class Delivery(StrEnum):
-    """The delivery guarantee of a job. AT_MOST_ONCE never makes a second attempt, even if the worker of the first
-    attempt died.
+    """The delivery guarantee of a job. With AT_MOST_ONCE, only a redrive makes a second attempt, even if the worker of
+    the first attempt died.
     """
 
     AT_LEAST_ONCE = "at_least_once"
@@ -327,7 +327,8 @@ class RetryPolicy:
 
     `on` lists the failures that are retried (None: the target's default). `never` lists the failures that are not
     retried. An entry is an HTTP status (`503`), a class of them (`5xx`), a code (`timeout`, `ThrottlingException`) or a
-    pattern (`Throttling*`). No attempt starts later than `max_age_seconds` after the run was due or was last redriven.
+    pattern (`Throttling*`). No retry is planned later than `max_age_seconds` after the run was due or was last
+    redriven.
     """
 
     max_attempts: int = 4
