@@ -134,7 +134,7 @@ prove-mutants: setup ## plant faults into a copy of the package and list the pro
 drill: setup ## local stack: play disaster drills with the commands of the docs (DRILLS="queue items"; an hour)
 	@$(BIN)/python -m scripts.drill $(DRILLS)
 
-record-release: setup ## store this release's data for the tests of later releases: make record-release NAME=next
+record-release: setup ## store this release's data for the tests of later releases: make record-release NAME=1.1.0
 	$(BIN)/python -m tests.support.record_release $(NAME)
 
 deploy: setup ## deploy to the AWS account of your credentials with settings/prod.json: make deploy STAGE=prod

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,9 +37,9 @@ else of now.
 
 
 def releases() -> list[str]:
-    """The names of the recorded releases, the newest last: 1.10.0 follows 1.9.0, and `next` all of them."""
+    """The names of the recorded releases, the newest last: 1.10.0 follows 1.9.0."""
     names = [path.name for path in RELEASES.iterdir() if path.is_dir()]
-    return sorted(names, key=lambda name: (name == "next", [int(part) for part in re.findall(r"\d+", name)]))
+    return sorted(names, key=lambda name: [int(part) for part in name.split(".")])
 
 
 def pack(tree: Path, archive: Path) -> None:

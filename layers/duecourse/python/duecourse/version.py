@@ -1,3 +1,3 @@
 """The version of this package. It is equal to the version in pyproject.toml (a test compares them)."""
 
-VERSION = "0.1.0"
+VERSION = "1.0.0"
