@@ -414,6 +414,19 @@ def test_breakers_closed_key_starts_runs_that_already_wait_within_30_seconds(wor
     assert ([run.attempt for run in all_runs(world)], len(world.wheel)) == ([1, 1, 1], 0)
 
 
+def test_breakers_closed_key_sends_nothing_for_runs_that_try_again_within_30_seconds(world: World) -> None:
+    guarded(world)
+    answer(world, UP)
+    world.office.api.key_limits.hold("default", "crm", NOON + 101)
+    asked(world, 3)
+    world.clock.set(NOON + 101)
+    waiting = len(world.wheel)
+    world.office.api.key_limits.close("default", "crm")
+    assert (waiting, len(world.wheel)) == (3, 3)
+    world.until(NOON + 131)
+    assert (states(world), len(world.wheel)) == ("SSS", 0)
+
+
 def test_breakers_closed_key_starts_retries_that_already_wait(world: World) -> None:
     guarded(world, failures=1, retry=RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=1, max_seconds=1))
     answer(world, DOWN, UP)

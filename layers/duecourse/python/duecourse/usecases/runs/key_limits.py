@@ -236,7 +236,12 @@ class KeyLimitsInUse:
         else:
             raise KeyBusyError(key)
         self._start(tenant, key)
-        guarded = [run for run in self._waiting(tenant) if run.breaker and run.rate_key == key]
+        soon = now + SPREAD_SECONDS  # runs that try again by then need no further message
+        guarded = [
+            run
+            for run in self._waiting(tenant)
+            if run.breaker and run.rate_key == key and (run.not_before or now) > soon
+        ]
         self.wait_queue.try_again(guarded, lambda run: now + SPREAD_SECONDS * share_of(run.run_id))
 
     def _change_breaker(
