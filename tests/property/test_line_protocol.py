@@ -442,9 +442,9 @@ def test_wait_queue_protocol_breaker_has_one_probe_and_no_run_is_forgotten(rule:
     assert explore(rule, jobs=2, left=Left(failures=failures), most=60_000).repairs == 0
 
 
-@pytest.mark.parametrize("wrong", ["a crash", "a lost answer", "a copy"])
+@pytest.mark.parametrize("wrong", ["a crash", "a lost answer", "a copy", "a refusal"])
 def test_wait_queue_protocol_breaker_holds_after_a_further_fault(wrong: str) -> None:
-    left = WRONG[wrong]._replace(failures=1)
+    left = (WRONG | {"a refusal": Left(refusals=1)})[wrong]._replace(failures=1)
     assert explore("allow, breaker", left=left, most=60_000).repairs == 0
 
 

@@ -31,6 +31,9 @@ HELD_SECONDS = 60
 FAILING = frozenset({"fails", "throttles", "breaks", "timeout", "forbids"})
 """Outcomes of calls that count as failures of the target."""
 
+ANSWERING = frozenset({"succeeds", "refuses"})
+"""Outcomes of a probe after which its breaker is closed: the target works, whatever it says of this request."""
+
 FOREVER = float("inf")
 
 
@@ -154,7 +157,7 @@ class BreakerModel:
         phase, fails, works = self._phase, call.outcome in FAILING, call.outcome == "succeeds"
         if call is self._probe:
             self._probe = None
-            self._probed(now, fails, works, self._near(now, call), self._fails_near(now, call))
+            self._probed(now, call.outcome, self._near(now, call), self._fails_near(now, call))
         elif not phase.known:
             if works and self._alone(call, now) and call.began > phase.begin + self.lag:
                 self._enter(Phase(now, tried=FOREVER))
@@ -171,14 +174,14 @@ class BreakerModel:
             else:
                 self._enter(replace(phase, begin=now, failures=0))
 
-    def _probed(self, now: float, fails: bool, works: bool, near: list[TargetCall | Done], fails_near: bool) -> None:
+    def _probed(self, now: float, outcome: str, near: list[TargetCall | Done], fails_near: bool) -> None:
         phase = self._phase
         again = max(phase.tried, now + PROBING_SECONDS)
-        if any(isinstance(each, Done) for each in near) or (works and fails_near):
+        if any(isinstance(each, Done) for each in near) or (outcome in ANSWERING and fails_near):
             self._lose(now)
-        elif works:
+        elif outcome in ANSWERING:
             self._enter(Phase(now, tried=again))
-        elif fails:
+        elif outcome in FAILING:
             seconds = min(2 * phase.seconds, MOST_SECONDS)
             self._open(now, phase.failures, ceil(now) + seconds, seconds)
         else:

@@ -254,8 +254,8 @@ MUTANTS = (
     ),
     Mutant(
         "a refused probe keeps its circuit breaker half open",
-        "        case Verdict.NOTHING:\n            return without_probe(state)",
-        "        case Verdict.NOTHING:\n            return state",
+        "            return BreakerState() if state.open_until else state\n",
+        "            return without_probe(state)\n",
         "probes",
     ),
     Mutant(

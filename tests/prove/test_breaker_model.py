@@ -41,6 +41,12 @@ def test_breaker_model_allows_one_attempt_after_it_which_closes_it_or_opens_it_t
     assert (closed.wrong, closed.at(16).closed) == ([], True)
 
 
+def test_breaker_model_closes_after_a_refused_probe_but_counts_failures_on_after_other_refusals() -> None:
+    closed = played(*FAILED, call(14, 16, "refuses"), call(17, 18, "succeeds"))
+    assert (closed.wrong, closed.at(16).closed) == ([], True)
+    assert played(FAILED[0], call(2.1, 3, "refuses"), FAILED[1]).at(4.1).until == 14
+
+
 def test_breaker_model_follows_operators() -> None:
     assert played(*FAILED, operations=(done(5, "close"),)).at(5.1).closed
     held = played(*FAILED, call(40, 41, "fails"), operations=(done(5, "hold", seconds=30),))

@@ -28,6 +28,8 @@ Step = tuple[tuple[object, ...], State]
 LOST = LostAnswerError("no answer")
 SUCCEEDED, FAILED = Returned("fine"), Failed("HTTP 503", code="http.503")
 BUSY = Failed("HTTP 503", code="http.503", retry_after=60)
+REFUSED = Failed("HTTP 408", code="http.408")
+"""Which does not count as a failure of the target, and is retried."""
 
 OFTEN = 0.02
 """How often something goes wrong at a step of a history that is drawn."""
@@ -280,6 +282,9 @@ class Explorer:
             if left.failures:
                 failed = state._replace(left=left._replace(failures=left.failures - 1))
                 yield (*said, "failed"), self._answered(failed, worker, BUSY if self.case.pauses else FAILED)
+            if left.refusals:
+                refused = state._replace(left=left._replace(refusals=left.refusals - 1))
+                yield (*said, "refused"), self._answered(refused, worker, REFUSED)
         else:
             answer, after = self.shared.answer(state, asked)
             yield said, self._answered(after, worker, answer)

@@ -74,6 +74,9 @@ DRAWN |= {
     "of a breaker and a key, 3 runs of 2 jobs, 2 workers, crash, duplicate and two failures": case(
         "allow, key 1, breaker", runs=3, workers=2, jobs=2, left=Left(crashes=1, copies=1, failures=2)
     ),
+    "of a breaker, 3 runs of 2 jobs, 2 workers, crash, duplicate, lost answer, failure and refusal": case(
+        "allow, breaker", runs=3, workers=2, jobs=2, left=Left(crashes=1, copies=1, losses=1, failures=1, refusals=1)
+    ),
     "of a rate and a key, 3 runs of 2 jobs, 2 workers, crash, duplicate and failure": case(
         "allow, key 1, rate 1", runs=3, workers=2, jobs=2, left=Left(crashes=1, copies=1, failures=1), callback=True
     ),

@@ -69,7 +69,7 @@ class Worker(NamedTuple):
 
 class Left(NamedTuple):
     """How much may still go wrong: `early` is how often time passes while something could be done, `limits` how often
-    the limit of active runs changes.
+    the limit of active runs changes, `refusals` how often the target refuses a call, which is no failure of it.
     """
 
     crashes: int = 0
@@ -79,6 +79,7 @@ class Left(NamedTuple):
     early: int = 0
     failures: int = 0
     limits: int = 0
+    refusals: int = 0
 
 
 class State(NamedTuple):

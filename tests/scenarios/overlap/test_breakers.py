@@ -29,6 +29,7 @@ from tests.support.world import World
 ONCE = RetryPolicy(max_attempts=1)
 DOWN = Failed("down", code="http.503")
 UP = Returned("yes")
+REJECTED = Failed("not found", code="http.404", retryable=False)
 
 
 def guarded(world: World, failures: int = 2, open_seconds: int = 60, key: str | None = "crm", **changes: Any) -> None:
@@ -92,9 +93,31 @@ def test_breakers_success_between_failures_clears_the_count(world: World) -> Non
 
 def test_breakers_failure_of_the_request_itself_is_not_counted(world: World) -> None:
     guarded(world, failures=1)
-    answer(world, Failed("not found", code="http.404"))
+    answer(world, REJECTED)
     asked(world, 2)
     assert (states(world), state(world)) == ("DD", BreakerState())
+
+
+def test_breakers_probe_that_its_target_rejects_closes_the_breaker(world: World) -> None:
+    """The target works, so the other runs must not come back one at a time."""
+    guarded(world, failures=1)
+    answer(world, DOWN, REJECTED)
+    asked(world, 5)
+    world.until(NOON + 90)
+    assert (sorted_states(world), state(world)) == ("DDDDD", BreakerState())
+    assert [event.action for report in world.reports for event in report.events].count("breaker_closed") == 1
+
+
+def test_breakers_probe_without_a_response_of_its_target_leaves_the_probe_to_another_run(world: World) -> None:
+    guarded(world, failures=1)
+    answer(world, DOWN, Failed("no access", code="AccessDenied", retryable=False), UP)
+    asked(world, 1)
+    asked(world, 1)
+    opened = state(world)
+    world.until(NOON + 95)
+    assert (sorted_states(world), state(world)) == ("DD", opened)
+    asked(world, 1)
+    assert (sorted_states(world), state(world)) == ("DDS", BreakerState())
 
 
 def test_breakers_one_run_probes_and_the_others_wait_until_it_ends(world: World) -> None:

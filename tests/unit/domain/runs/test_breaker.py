@@ -43,13 +43,15 @@ def start(state: BreakerState, now: float, run: str = "a", token: str = "t", dra
         (Failed("", code="timeout", retryable=False), Verdict.FAILS),
         (Failed("", code="connection"), Verdict.FAILS),
         (Failed("", code="tls"), Verdict.FAILS),
-        (Failed("", code="http.404"), Verdict.NOTHING),
-        (Failed("", code="http.408"), Verdict.NOTHING),
+        (Failed("", code="http.503", forbidden=True), Verdict.FAILS),
+        (Failed("", code="http.404"), Verdict.REJECTS),
+        (Failed("", code="http.408"), Verdict.REJECTS),
+        (Failed("", code="http.302", retryable=False), Verdict.REJECTS),
         (Failed("", code="bad_template", retryable=False), Verdict.NOTHING),
         (Failed("", code="secrets_unavailable"), Verdict.NOTHING),
         (Failed("", code="TooManyRequestsException"), Verdict.FAILS),
         (Failed("", code="AccessDenied", retryable=False), Verdict.NOTHING),
-        (Failed("", code="ValueError", forbidden=True), Verdict.NOTHING),
+        (Failed("", code="ValueError", forbidden=True), Verdict.REJECTS),
     ],
 )
 def test_breaker_outcome_counts_if_the_target_fails(outcome: Outcome, verdict: Verdict) -> None:
@@ -96,7 +98,8 @@ def test_breaker_opens_at_the_last_allowed_failure() -> None:
 
 def test_breaker_success_clears_the_failures() -> None:
     assert decide_end(BreakerState(2), Verdict.WORKS, "t", RULE, now=NOW) == BreakerState()
-    assert decide_end(BreakerState(2), Verdict.NOTHING, "t", RULE, now=NOW) == BreakerState(2)
+    for verdict in (Verdict.REJECTS, Verdict.NOTHING):
+        assert decide_end(BreakerState(2), verdict, "t", RULE, now=NOW) == BreakerState(2)
 
 
 def test_breaker_only_its_probe_changes_an_open_breaker() -> None:
@@ -104,7 +107,8 @@ def test_breaker_only_its_probe_changes_an_open_breaker() -> None:
     for verdict in Verdict:
         assert decide_end(OPEN, verdict, "t", RULE, now=NOW + 61) == OPEN
         assert decide_end(probing, verdict, "u", RULE, now=NOW + 61) == probing
-    assert decide_end(probing, Verdict.WORKS, "t", RULE, now=NOW + 61) == BreakerState()
+    for verdict in (Verdict.WORKS, Verdict.REJECTS):
+        assert decide_end(probing, verdict, "t", RULE, now=NOW + 61) == BreakerState()
     assert decide_end(probing, Verdict.NOTHING, "t", RULE, now=NOW + 61) == OPEN
     assert decide_end(probing, Verdict.FAILS, "t", RULE, now=NOW + 61) == BreakerState(3, int(NOW) + 181, 120)
 

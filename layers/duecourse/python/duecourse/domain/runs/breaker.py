@@ -1,9 +1,10 @@
 """Decides whether an attempt may start while the target of a job with a circuit breaker fails.
 
 The failures of a key are counted until an attempt succeeds. After enough of them the breaker opens: attempts wait until
-a known instant. The first attempt after it is the probe. Its success closes the breaker, its failure opens it for twice
-as long. Each change except the count replaces exactly the state that was read, so late, repeated or lost messages never
-cause two probes after one opening. If the worker of a probe dies, the next attempt after its lease is the probe.
+a known instant. The first attempt after it is the probe. If it succeeds, or its target rejects only this request, the
+breaker closes; if it fails, the breaker opens for twice as long. Each change except the count replaces exactly the
+state that was read, so late, repeated or lost messages never cause two probes after one opening. If the worker of a
+probe dies, the next attempt after its lease is the probe.
 """
 
 from __future__ import annotations
@@ -77,25 +78,29 @@ class WaitUntil:
 
 
 class Verdict(StrEnum):
-    """The effect of an attempt on its circuit breaker. NOTHING: the target was not called, or rejected only this
-    request.
+    """The effect of an attempt on its circuit breaker. REJECTS: the target responded and rejected only this request,
+    which closes a half-open breaker but does not clear the failures of a closed one. NOTHING: the outcome does not show
+    whether the target works.
     """
 
     WORKS = "works"
+    REJECTS = "rejects"
     FAILS = "fails"
     NOTHING = "nothing"
 
 
 def verdict_of(outcome: Outcome) -> Verdict:
-    """Return the effect of a call's outcome on the circuit breaker. For an HTTP target, 429 and 5xx count as failures.
-    For other targets, errors count after which a later attempt may succeed.
+    """Return the effect of a call's outcome on the circuit breaker. For an HTTP target, 429 and 5xx count as failures,
+    and other statuses as rejections. For other targets, errors count as failures after which a later attempt may
+    succeed, and an exception of a function that forbids this as a rejection.
     """
     match outcome:
         case Failed(code=code) if _COUNTED.fullmatch(code):
             return Verdict.FAILS
-        case Failed(code=code, retryable=retryable, forbidden=forbidden):
-            counts = retryable and not forbidden and not code.startswith("http.") and code not in _OWN_FAULTS
-            return Verdict.FAILS if counts else Verdict.NOTHING
+        case Failed(code=code, forbidden=forbidden) if forbidden or code.startswith("http."):
+            return Verdict.REJECTS
+        case Failed(code=code, retryable=retryable):
+            return Verdict.FAILS if retryable and code not in _OWN_FAULTS else Verdict.NOTHING
         case _:
             return Verdict.WORKS
 
@@ -125,6 +130,8 @@ def decide_end(state: BreakerState, verdict: Verdict, token: str, rule: Breaker,
     match verdict:
         case Verdict.WORKS:
             return BreakerState()
+        case Verdict.REJECTS:
+            return BreakerState() if state.open_until else state
         case Verdict.NOTHING:
             return without_probe(state)
         case Verdict.FAILS if not state.open_until and state.failures < rule.failures:
