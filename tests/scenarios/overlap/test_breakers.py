@@ -13,7 +13,7 @@ from duecourse.domain.jobs.job import Backoff, Breaker, Completion, Concurrency,
 from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.document import run_document
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.states import Dead, Queued, RunState, reason_of
+from duecourse.domain.runs.states import Dead, Queued, Running, RunState, reason_of
 from duecourse.domain.targets.targets import Failed, HttpTarget, LambdaTarget, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import around, throttled
@@ -198,6 +198,22 @@ def test_breakers_error_before_the_start_is_written_gives_the_probe_back(world: 
     assert (state(world).word(world.clock.now()), state(world).probe) == ("half_open", "")
     world.until(NOON + 90)
     assert sorted_states(world) == "DW"
+
+
+def test_breakers_start_that_cannot_be_written_gives_the_probe_back(world: World) -> None:
+    guarded(world, failures=1)
+    answer(world, DOWN, UP)
+    asked(world, 1)
+    world.until(NOON + 75)
+    world.office.run(job_id="tick-tock")
+    held, store = received(world), world.run_store
+    world.run_store = around(store, write=throttled(times=1, when=lambda run, _: isinstance(run, Running)))
+    world.handle(held)
+    world.run_store = store
+    assert world.count("MessagesFailed") == 1
+    assert (state(world).word(world.clock.now()), state(world).probe) == ("half_open", "")
+    world.until(NOON + 90)
+    assert (sorted_states(world), [run.attempt for run in all_runs(world)]) == ("DS", [1, 1])
 
 
 def test_breakers_retries_wait_for_the_breaker_too_and_are_not_used_up(world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from duecourse.domain.jobs.job import (
     Backoff,
     Completion,
     Concurrency,
+    Delivery,
     Job,
     MissedPolicy,
     Overlap,
@@ -511,6 +513,25 @@ def complete_silently(world: World) -> None:
     """End the first run with a worker that dies before it calls the next one."""
     first = all_runs(world)[0]
     assert world.run_store.write(varied(first, state=RunState.SUCCEEDED, finished_at=world.clock.now()), first) is None
+
+
+@pytest.mark.parametrize("read", [1, 2, 3])
+def test_concurrency_keys_limit_that_cannot_be_read_uses_no_attempt(world: World, read: int) -> None:
+    """With at_most_once, a run whose start is recorded is not called again."""
+    world.add(keyed(limit=2, max_runs=2))
+    world.until(NOON + 130)
+    world.add(keyed("tock", limit=2, max_runs=1, delivery=Delivery.AT_MOST_ONCE, completion=Completion.RESPONSE))
+    world.until(NOON + 190)
+    ended = next(run for run in all_runs(world) if run.state is W)
+    world.handle(world.wheel.put_in(world.about(ended, MessageKind.COMPLETE)))
+    called, reads, stored = world.wheel.receive(), count(1), world.jobs.key_limits
+    assert called is not None
+    world.jobs.key_limits = around(stored, get=throttled(when=lambda *_: next(reads) == read))
+    world.handle(called)
+    world.jobs.key_limits = stored
+    world.until(NOON + 230)
+    assert next(reads) > read
+    assert states(world, "tock") == "S"
 
 
 # How many, and at which cost.

@@ -604,49 +604,59 @@ class Starter:
             previous = waits
             item.report.counts["RunsQueued"] += isinstance(waits, Queued) and not isinstance(start.previous, Queued)
             item.report.add("run_queued", reason=f"it waits for {what}")
-        self._leave_lines(item, admitted, None, job)
+        self._leave_lines(item, admitted, None, self._lines(item, admitted, job))
         at, deadline = later.at, job.start_deadline_seconds
         if isinstance(previous, Queued) and deadline is not None:
             at = min(at, newest_due(start_request_of(message), job) + deadline + 1.0)
         waited = replace(message, waited=True, call=None)
         return self.requeue.defer(replace(item, message=waited), previous, at, what)
 
-    def _leave_lines(self, item: WorkItem, admitted: _Admitted, run: Running | None, job: Job) -> None:
-        """Remove a run that has started (`run`), or that waits for a rate (None), from the wait queues in which it may
-        be, and start the next run there if there is room.
+    def _lines(self, item: WorkItem, admitted: _Admitted, job: Job) -> dict[str, Callable[[], int] | None]:
+        """Return the wait queues in which a run may be that starts or waits for a rate, each with a function that
+        counts the runs that may start in addition (None: no run may).
         """
-        message, previous = item.message, admitted.start.previous
+        message, previous, starting = item.message, admitted.start.previous, admitted.start.run
         # A redriven run may have waited in the wait queue, and a message other than the one in the queue may start it.
         lines = {message.line} if message.waited or (isinstance(previous, Final) and job.needs_lock) else set[str]()
+        if isinstance(previous, Queued):
+            lines |= {message.line, line_of(previous)}
+        limit = _key_limit(starting, job)
+        return {line: self.overlaps.free_beside(job, starting, line, limit) for line in sorted(lines)}
+
+    def _leave_lines(
+        self, item: WorkItem, admitted: _Admitted, run: Running | None, lines: dict[str, Callable[[], int] | None]
+    ) -> None:
+        """Remove a run that has started (`run`), or that waits for a rate (None), from these wait queues, and start the
+        next run there if there is room.
+        """
+        previous = admitted.start.previous
         waited = previous if isinstance(previous, Queued) else None
-        if waited is not None:
-            lines |= {message.line, line_of(waited)}
-        for line in sorted(lines):
-            starting = admitted.start.run
-            free = self.overlaps.free_beside(job, starting, line, _key_limit(starting, job))
-            self.wait_queue.left(message, run, line, item.report, free=free, waited=waited)
+        for line, free in lines.items():
+            self.wait_queue.left(item.message, run, line, item.report, free=free, waited=waited)
 
     def _begin(self, item: WorkItem, admitted: _Admitted, job: Job) -> Disposition | Conflict:
         """Send the deadline message, write the record, call the target and record the end."""
         decision, message, now = admitted.start, item.message, self.clock.now()
         run = with_its_key(decision.run, job)
-        try:  # Before any write: if the payload cannot be read, no attempt is used up.
+        try:  # All reads come before the write: if one fails, no attempt is used up.
             prepared, armed = admitted.prepared or self.payloads.prepared(job, decision.run), True
+            lines = self._lines(item, admitted, job)
             if run.deadlines is not None:
                 deadlines = replace(run.deadlines, deadline_message_id=self.randomness.nonce())
                 run = replace(run, deadlines=deadlines)
                 armed = self._arm(run, message, deadlines)
+            due = admitted.rate_key is not None or admitted.guarded is not None
+            conflict = self._write_start(run, decision.previous, due=due) if armed else None
         except Exception:
             self._give_probe_back(admitted, job)
             raise
+        if not armed or conflict is not None:
+            self._give_probe_back(admitted, job)
         if not armed:
-            self._give_probe_back(admitted, job)
             return self.requeue.defer(item, decision.previous, now, "the message of its deadline could not be sent")
-        due = admitted.rate_key is not None or admitted.guarded is not None
-        if conflict := self._write_start(run, decision.previous, due=due):
-            self._give_probe_back(admitted, job)
+        if conflict is not None:
             return conflict
-        self._leave_lines(item, admitted, run, job)
+        self._leave_lines(item, admitted, run, lines)
         _count(decision, job, message, item.report)
         if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:
             # Deleted before this record existed: the deletion found no run to cancel.

@@ -72,7 +72,7 @@ class Breakers:
 
     def not_started(self, tenant: str, guarded: Guarded) -> None:
         """Let another attempt be the probe if this one has become the probe but does not start, because its message is
-        late and its run has ended (the write of the start shows this), or because of an error before that write.
+        late and its run has ended (the write of the start shows this), or because of an error up to that write.
         """
         state = guarded.state
         if state.open_until and state.probe == guarded.token:
