@@ -192,6 +192,21 @@ def test_active_limit_redriven_run_waits_for_a_place_with_its_record_as_it_is(wo
     assert (states(world), line(world)) == ("WS", [])
 
 
+def test_active_limit_redriven_run_in_another_place_than_before_counts_once(world: World) -> None:
+    world.add(limited(2, retry=ONCE, max_runs=4))
+    world.until(NOON + 130)
+    first, second = world.runs("tick-tock")
+    world.tell(world.about(second, MessageKind.FAIL, error="no"))
+    world.tell(world.about(first, MessageKind.COMPLETE))
+    dead = world.runs("tick-tock")[1]
+    world.tell(world.about(dead, MessageKind.REDRIVE))
+    assert states(world) == "SW"
+    world.until(NOON + 190)
+    assert states(world) == "SWW"
+    world.until(NOON + 250)
+    assert states(world) == "SWWQ"
+
+
 # What goes wrong.
 
 
