@@ -614,3 +614,20 @@ def test_concurrency_keys_failing_call_does_not_hold_its_place_meanwhile(world: 
         ("tock", 1, 60.0),
         ("tick-tock", 2, 110.0),
     ]
+
+
+def test_concurrency_keys_run_that_enters_the_wait_queue_while_its_watch_ends_is_watched(world: World) -> None:
+    two(world, runs=1)
+    complete(world)
+    complete(world)
+    assert (states(world), line(world)) == ("SS", [])
+    [watch] = world.wheel.hold_back(60)
+    world.add(job("", id="last", overlap=Overlap.ALLOW, concurrency=Concurrency("crm", 1)))
+    world.until(watch.message.not_before)
+    world.office.api.key_limits.hold("default", "crm", NOON + 160)
+    world.wait_queues = around(world.wait_queues, enter=before(lambda: world.handle(watch), times=1))
+    world.office.run(job_id="last")
+    world.until(NOON + 130)
+    assert (states(world, "last"), len(line(world))) == ("Q", 1)
+    world.until(NOON + 160 + WATCH_SECONDS)
+    assert states(world, "last") == "S"

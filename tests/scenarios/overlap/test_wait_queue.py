@@ -331,12 +331,16 @@ def test_wait_queue_watch_does_not_multiply(world: World) -> None:
     assert len([each for each in world.wheel._held if each.message.watch is not None]) == 1
 
 
-def test_wait_queue_accepts_no_run_if_its_watch_cannot_be_set_up(world: World) -> None:
+def test_wait_queue_keeps_the_message_of_a_run_until_its_watch_is_set_up(world: World) -> None:
     world.wheel.refuse = lambda message: message.watch is not None
     world.add(by_hand(max_runs=2))
     world.until(NOON + 121)
-    assert line(world) == []
     assert world.wait_queues.watch("default", "tick-tock") is None
+    assert messages_about(world, 120) != []
+    world.wheel.refuse = lambda _: False
+    world.until(NOON + 300)
+    assert world.wait_queues.watch("default", "tick-tock") is not None
+    assert (line(world), messages_about(world, 120)) == ([120], [])
 
 
 def test_wait_queue_watch_written_again_after_a_lost_response_has_its_message(world: World) -> None:

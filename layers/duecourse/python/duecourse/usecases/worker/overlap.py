@@ -425,13 +425,14 @@ class WaitQueue:
         """Put the run in the wait queue of its job, or of a key, with the message that will start it. `run` is its
         record. Return False if it is already there. Raises if a message cannot be sent.
 
-        The watch is created first: if the worker dies or a request fails, no run is in a wait queue without a watch.
+        The watch is created last, because another worker may remove it until the run is in the wait queue. If this
+        worker dies or a request fails before that, the message is delivered again and creates the watch.
         """
         entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=(), key=key, call=None)
         if run.through is None:
             entry = replace(entry, rules=None)
-        self._watched(entry)
         entered = self.wait_queues.enter(entry, expires_at=self._expires_at())
+        self._watched(entry)
         # A repeated message does this too: its worker may have died after it entered the run. A start from the wait
         # queue does not need it.
         if entered or not message.waited:
