@@ -631,3 +631,22 @@ def test_concurrency_keys_run_that_enters_the_wait_queue_while_its_watch_ends_is
     assert (states(world, "last"), len(line(world))) == ("Q", 1)
     world.until(NOON + 160 + WATCH_SECONDS)
     assert states(world, "last") == "S"
+
+
+def lose_worker(world: World, first: Run, at: float) -> None:
+    """Let the worker of a run vanish; the run's message is delivered again once it has been added to the lane."""
+    gone = varied(first, state=RunState.RUNNING, lease_until=at, fencing_token="gone", deadlines=None)
+    assert world.run_store.write(gone, first) is None
+    world.until(at + 20)
+    world.tell(replace(world.about(first, MessageKind.START), nonce=first.nonce))
+
+
+def test_concurrency_keys_lost_run_is_not_taken_over_while_its_key_is_held(world: World) -> None:
+    world.add(keyed(max_runs=1))
+    world.until(NOON + 65)
+    world.office.api.key_limits.hold("default", "crm", NOON + 300)
+    lose_worker(world, all_runs(world)[0], NOON + 70)
+    world.until(NOON + 299)
+    assert len(world.caller.calls) == 1
+    world.until(NOON + 300 + WATCH_SECONDS)
+    assert [(run.state, run.attempt) for run in all_runs(world)] == [(W, 2)]

@@ -302,7 +302,8 @@ class Overlaps:
 
     def _take_place(self, places: Places, wanted: Lock, record: Run | None, in_turn: OfRun | None) -> LockResult:
         """Take a place, of which at most `places.limit` may be taken. A run that has started keeps its place until its
-        end, even beyond a lowered limit. A run that is `in_turn` leaves places for the runs ahead of it.
+        end, even beyond a lowered limit, but a pause also delays its next attempt. A run that is `in_turn` leaves places
+        for the runs ahead of it.
         """
         tenant, line = places.tenant, places.line
         ahead = [] if in_turn is None else self._ahead(places, in_turn)
@@ -310,7 +311,8 @@ class Overlaps:
             return Wait(f"{ahead[0]} and others start before it")
         for _ in range(MAX_TAKE_OVERS):
             held = self.runs.locks(tenant, line)
-            limit = 0 if is_paused(held, self.clock.now()) else places.limit
+            paused = is_paused(held, self.clock.now())
+            limit = 0 if paused else places.limit
             if 0 in held and held[0].holder == RENAMED:
                 return Conflict(record)
             mine = {place: lock for place, lock in held.items() if lock.holder == wanted.holder}
@@ -322,7 +324,7 @@ class Overlaps:
             kept = min(mine.keys() & active, default=None)
             begun = isinstance(record, Running | Waiting | Retrying if places.job else Running | Waiting)
             # The limit may have been lowered since the run took its place, if its worker died before the start.
-            keeps = kept is not None and (begun or len(active) <= limit)
+            keeps = kept is not None and ((begun and not paused) or len(active) <= limit)
             before = _waiting(ahead, held, active)
             place = kept if keeps else free_place(active, limit, before)
             if place is None:
