@@ -650,3 +650,20 @@ def test_concurrency_keys_lost_run_is_not_taken_over_while_its_key_is_held(world
     assert len(world.caller.calls) == 1
     world.until(NOON + 300 + WATCH_SECONDS)
     assert [(run.state, run.attempt) for run in all_runs(world)] == [(W, 2)]
+
+
+def test_concurrency_keys_called_run_that_was_cancelled_after_its_worker_was_lost_lets_the_next_one_start(
+    world: World,
+) -> None:
+    world.add(keyed(max_runs=1))
+    world.add(keyed("tock", max_runs=2))
+    world.until(NOON + 65)
+    first = all_runs(world)[0]
+    world.office.api.key_limits.release("default", "crm", first.run_id)
+    world.until(NOON + 130)
+    assert (states(world), len(line(world))) == ("WWQ", 1)
+    lose_worker(world, first, NOON + 131)
+    assert (states(world), len(line(world))) == ("RWQ", 2)
+    world.tell(world.about(all_runs(world)[0], MessageKind.CANCEL))
+    complete(world)
+    assert (states(world), line(world)) == ("CSW", [])

@@ -880,7 +880,7 @@ class TransitionWriter:
                 report.failing.add(place_of(job.tenant, job.target))
         if isinstance(previous, Queued):
             self.effects.leave_wait_queue(item.message, run, report, waited=previous)
-        elif isinstance(previous, Retrying) and item.message.waited:  # its job was deleted
+        elif item.message.waited and retry is None:  # it does not start: it was cancelled, or its job was deleted
             self.effects.leave_wait_queue(item.message, run, report)
         return self.effects.perform(item, run, job)
 
