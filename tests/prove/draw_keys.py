@@ -136,10 +136,11 @@ def _command(random: Random, names: list[str], at: float) -> Operation:
 def paces(random: Random, seed: int) -> Plan:
     """Attempts of several jobs that share the rate of a key in calm times, so the time of each start is known."""
     names = [f"pace{number}" for number in range(random.randint(1, 3))]
-    per_minute = random.choice((20, 60, 120))
+    per_minute, burst = random.choice((20, 60, 120)), random.choice((1, 1, 2, 3))
     operations = []
     for name in names:
         body = _rated(random, per_minute)
+        body["rate"] |= {"burst": burst} if random.random() < 0.9 else {}
         operations.append(Operation(1.0, "create", name, {"body": body}))
     operations += _requests(random, names)
     outcomes = random.choice(({"succeeds": 1}, {"succeeds": 2, "fails": 1}, {"succeeds": 6, "throttles": 1}))

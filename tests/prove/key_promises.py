@@ -135,11 +135,12 @@ class KeyPromises(WorkflowPromises):
         given = [each for job in {call.job for call in calls} for each in self.definitions(job)]
         paces = {each["per_minute"] for each in rates}
         limited = any(each.get("concurrency") or each.get("breaker") for each in given)
-        if len(paces) != 1 or limited or any(each["overlap"] != "allow" for each in given):
+        bursts = {each.get("burst", 1) for each in rates}  # a run with a smaller one may wait for all others
+        if len(paces) != 1 or len(bursts) != 1 or limited or any(each["overlap"] != "allow" for each in given):
             return
         if any(call.outcome == "throttles" for call in calls):
             return
-        interval, burst, asked = 60 / paces.pop(), max(each.get("burst", 1) for each in rates), self._asked()
+        interval, burst, asked = 60 / paces.pop(), bursts.pop(), self._asked()
         firsts = [call for call in calls if call.attempt == 1 and call.run in asked]
         for call in firsts:
             since = asked[call.run]
