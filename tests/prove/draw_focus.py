@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from tests.prove.draw_breakers import breakers, guarded, probes
-from tests.prove.draw_keys import edits, keyed, keys, paces, places, rates, wide
+from tests.prove.draw_keys import allowed, edits, keyed, keys, paces, places, rates, wide
 from tests.prove.draw_workflows import RIVAL, WORKFLOW, steps
 from tests.prove.faults import Fault
 from tests.prove.plan import Conditions, Operation, Plan
@@ -386,6 +386,7 @@ FOCUS: dict[str, Callable[[Random, int], Plan]] = {
         deleted,
         again,
         wide,
+        allowed,
     )
 }
 """By name."""

@@ -38,7 +38,7 @@ def keys(random: Random, seed: int) -> Plan:
     for _ in range(random.choice((0, 1, 2))):
         moment, number = round(random.uniform(3, 40), 1), random.choice((None, 0, 1, 2))
         operations.append(Operation(moment, "limit", KEY, {"concurrency": number}))
-    operations.append(Operation(seconds, "limit", KEY, {"concurrency": None}))
+    operations += _restored(operations, seconds)
     if random.random() < 0.3:
         what = random.choice(("delete", "pause"))
         operations.append(Operation(round(random.uniform(5, at), 1), what, random.choice(names), {}))
@@ -68,6 +68,23 @@ def places(random: Random, seed: int) -> Plan:
         operations.append(Operation(at, "limit", KEY, {"concurrency": random.choice((1, 2, 3))}))
     target = {"outcomes": {"fails": 1, "succeeds": 2}, "seconds": random.choice((1.0, 3.0, 6.0)), "always": True}
     return Plan(seed, 60.0, _sorted(operations), [], Conditions(), dict.fromkeys(names, target))
+
+
+def allowed(random: Random, seed: int) -> Plan:
+    """Runs of a job that limits its active runs, in calm times. Some die, are redriven, and take other places."""
+    body: dict[str, Any] = TARGET | {
+        "schedule": None,
+        "overlap": {"allow": random.choice((2, 3))},
+    }  # a lane has four workers
+    body |= {"timeout_seconds": 20, "retry": {"max_attempts": 1}}
+    operations = [Operation(1.0, "create", "place", {"body": body})]
+    seconds, at = random.choice((3.0, 5.0)), 6.0
+    for _ in range(random.randint(6, 14)):
+        what = random.choice(("run", "run", "redrive"))
+        operations.append(Operation(round(at, 1), what, "place", {"pick": random.randint(0, 2)}))
+        at += random.choice((0.1, 1.0, seconds - 0.5, seconds + 0.5))
+    target = {"outcomes": {"fails": 1, "succeeds": 1}, "seconds": seconds, "always": True}
+    return Plan(seed, 70.0, _sorted(operations), [], Conditions(), {"place": target})
 
 
 def wide(random: Random, seed: int) -> Plan:
@@ -105,7 +122,7 @@ def wide(random: Random, seed: int) -> Plan:
             operations += _edit(random, of, moment)
     for _ in range(random.choice((0, 0, 1, 3))):
         operations.append(_command(random, names, round(random.uniform(6, 60), 1)))
-    operations.append(Operation(seconds, "limit", KEY, {}))
+    operations += _restored(operations, seconds)
     operations += [Operation(seconds, "resume", name, {"body": {"catch_up": False}}) for name in names]
     outcomes = random.choice(({"succeeds": 1}, {"succeeds": 2, "fails": 1}))
     target = {"outcomes": outcomes, "seconds": random.choice((0.5, 3.0, 8.0))}
@@ -189,7 +206,7 @@ def edits(random: Random, seed: int) -> Plan:
     for _ in range(random.randint(2, 7)):
         of, at = random.choice(operations[: len(names)]), round(random.uniform(6, 45), 1)
         operations += _edit(random, of, at)
-    operations.append(Operation(seconds, "limit", KEY, {}))
+    operations += _restored(operations, seconds)
     operations += [Operation(seconds, "resume", name, {"body": {"catch_up": False}}) for name in names]
     outcomes = random.choice(
         ({"succeeds": 1}, {"succeeds": 2, "fails": 1}, {"succeeds": 2, "throttles": 1, "fails": 1})
@@ -288,7 +305,7 @@ def keyed(random: Random, seed: int) -> Plan:
                 operations.append(Operation(at + 15, "resume", name, {"body": {"catch_up": False}}))
             case _:
                 operations.append(Operation(at, what, WORKFLOW, pick))
-    operations.append(Operation(60.0, "limit", KEY, {}))
+    operations += _restored(operations, 60.0)
     outcomes = random.choice(({"succeeds": 1}, {"succeeds": 2, "fails": 1}))
     target = {"outcomes": outcomes, "seconds": random.choice((0.5, 3.0, 8.0))}
     faults = [Fault.drawn(random) for _ in range(random.choice((0, 0, 1, 1)))]
@@ -337,6 +354,13 @@ def _changes(random: Random, created: list[Operation]) -> list[Operation]:
         name, pick = KEY if what == "limit" else of.job, {"pick": random.randint(0, 5)}
         operations.append(Operation(round(random.uniform(6, 50), 1), what, name, pick | more))
     return operations
+
+
+def _restored(operations: list[Operation], at: float) -> list[Operation]:
+    """What removes the stored limits of a plan. It starts waiting runs, so a plan without such limits does not have it:
+    its runs start by themselves."""
+    stored = any(each.what == "limit" for each in operations)
+    return [Operation(at, "limit", KEY, {"concurrency": None})] if stored else []
 
 
 def _sorted(operations: list[Operation]) -> tuple[Operation, ...]:

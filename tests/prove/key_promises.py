@@ -31,7 +31,10 @@ class KeyPromises(WorkflowPromises):
         yield from self.key_limits()
         yield from self._rate()
         yield from self._key_pauses()
-        if self.calm and {operation.what for operation in self.plan.operations} <= {"create", "run", "limit"}:
+        asked = {operation.what for operation in self.plan.operations}
+        if self.calm and asked <= {"create", "run", "redrive"}:
+            yield from self._place_turns()
+        if self.calm and asked <= {"create", "run", "limit"}:
             yield from self._key_turns()
             yield from self._rate_turns()
 
@@ -58,21 +61,28 @@ class KeyPromises(WorkflowPromises):
         for call in calls:
             if call.attempt > 1 or call.run not in asked:
                 continue
-            begin = asked[call.run]
-            changes = sorted(
-                {begin, call.began}
-                | {edge for each in calls for edge in (each.began, each.until) if begin < edge < call.began}
-            )
-            since = begin
-            for at, following in pairwise(changes):
-                if sum(each.began <= at < each.until for each in calls) >= min(limits):
-                    since = following
-                elif following - since > TURN_SECONDS:
-                    yield (
-                        "the next run of a key starts when a place is free",
-                        f"{told(call)}, free at {since - begin:.2f}",
-                    )
-                    break
+            idle = _idle(calls, min(limits), asked[call.run], call.began)
+            if idle is not None:
+                yield "the next run of a key starts when a place is free", f"{told(call)}, free for {idle:.2f}"
+
+    def _place_turns(self) -> Iterator[Finding]:
+        """A run of a job that limits its active runs starts once fewer are active, also after redrives."""
+        others = ("rate", "breaker", "concurrency", "completion", "schedule")
+        asked = self._asked()
+        for job in sorted({call.job for call in self.world.targets.calls}):
+            given = self.definitions(job)
+            if any(not isinstance(each["overlap"], dict) or any(each.get(name) for name in others) for each in given):
+                continue
+            if any("allow" not in each["overlap"] or each["retry"]["max_attempts"] > 1 for each in given):
+                continue
+            limit = min(each["overlap"]["allow"] for each in given)
+            calls = [call for call in self.world.targets.calls if call.job == job]
+            for call in calls:
+                if call.attempt > 1 or call.run not in asked:
+                    continue
+                idle = _idle(calls, limit, asked[call.run], call.began)
+                if idle is not None:
+                    yield "the next run of a job starts when a place is free", f"{told(call)}, free for {idle:.2f}"
 
     def _limits(self) -> tuple[list[int], list[TargetCall]]:
         """The limits of the keys in a plan, where 0 is that of a stored one without any, and the calls of jobs with a
@@ -159,6 +169,19 @@ class KeyPromises(WorkflowPromises):
             for done in each
             if done.operation.what == "run" and done.reply.accepted
         }
+
+
+def _idle(calls: list[TargetCall], limit: int, begin: float, end: float) -> float | None:
+    """How long a run that waits from `begin` to `end` did not start although fewer calls were in progress; None if it
+    started in time."""
+    edges = {edge for each in calls for edge in (each.began, each.until) if begin < edge < end}
+    since = begin
+    for at, following in pairwise(sorted({begin, end} | edges)):
+        if sum(each.began <= at < each.until for each in calls) >= limit:
+            since = following
+        elif following - since > TURN_SECONDS:
+            return following - since
+    return None
 
 
 def _key_of(definition: dict[str, Any], what: str) -> str:

@@ -438,6 +438,12 @@ MUTANTS = (
         "                if on_time is None:\n                    rejected.append(Rejected(cursor, 'throttled'))\n",
         "missed",
     ),
+    Mutant(
+        "the former place of a redriven run counts",
+        "if not lock.holder or lock.rank < last[lock.holder]:",
+        "if not lock.holder:",
+        "allowed",
+    ),
 )
 
 

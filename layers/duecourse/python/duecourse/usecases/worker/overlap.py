@@ -302,7 +302,7 @@ class Overlaps:
 
     def _take_place(self, places: Places, wanted: Lock, record: Run | None, in_turn: OfRun | None) -> LockResult:
         """Take a place, of which at most `places.limit` may be taken. A run that has started keeps its place until its
-        end, even beyond a lowered limit, but a pause also delays its next attempt. A run that is `in_turn` leaves places
+        end, even beyond a lowered limit, but a pause delays its next attempt too. A run that is `in_turn` leaves places
         for the runs ahead of it.
         """
         tenant, line = places.tenant, places.line
