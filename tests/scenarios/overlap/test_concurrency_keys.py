@@ -667,3 +667,44 @@ def test_concurrency_keys_called_run_that_was_cancelled_after_its_worker_was_los
     world.tell(world.about(all_runs(world)[0], MessageKind.CANCEL))
     complete(world)
     assert (states(world), line(world)) == ("CSW", [])
+
+
+def sentence(world: World, run: Run) -> str:
+    return world.office.api.explain("default", run.job_id, run.occurrence).found.sentence
+
+
+def test_concurrency_keys_explain_tells_that_a_next_attempt_waits_for_the_key(world: World) -> None:
+    retry = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=50, max_seconds=50)
+    world.add(keyed(max_runs=1, retry=retry))
+    world.add(keyed("tock", max_runs=3))
+    world.until(NOON + 65)
+    world.tell(world.about(all_runs(world)[0], MessageKind.FAIL, error="no"))
+    first = all_runs(world)[0]
+    assert "wait queue" not in sentence(world, first)
+    world.until(NOON + 190)
+    assert states(world) == "RWQQ"
+    assert sentence(world, first).endswith("Its next attempt is first in the wait queue of the key crm.")
+    world.office.api.key_limits.hold("default", "crm", NOON + 400)
+    assert sentence(world, first).endswith("or an operator holds it.")
+
+
+def test_concurrency_keys_explain_tells_that_a_redriven_run_waits(world: World) -> None:
+    world.add(keyed(max_runs=1, retry=RetryPolicy(max_attempts=1)))
+    world.add(keyed("tock", max_runs=1))
+    world.until(NOON + 65)
+    world.tell(world.about(all_runs(world)[0], MessageKind.FAIL, error="no"))
+    dead = all_runs(world)[0]
+    assert (states(world), "wait queue" in sentence(world, dead)) == ("DW", False)
+    world.tell(world.about(dead, MessageKind.REDRIVE))
+    assert sentence(world, dead).endswith("Its next attempt is first in the wait queue of the key crm.")
+
+
+def test_concurrency_keys_explain_tells_that_no_run_starts_at_a_limit_of_0(world: World) -> None:
+    world.office.api.key_limits.put("default", "crm", 0, by="anna")
+    world.add(keyed(max_runs=1))
+    world.until(NOON + 65)
+    (run,) = all_runs(world)
+    assert sentence(world, run).endswith("The limit of the key crm is 0: no run with it starts.")
+    world.office.api.key_limits.put("default", "crm", 1, by="anna")
+    world.work()
+    assert sentence(world, all_runs(world)[0]).startswith("Its target was called")

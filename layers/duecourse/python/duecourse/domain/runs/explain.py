@@ -198,19 +198,25 @@ def _told(run: Run) -> str:
 
 
 def in_wait_queue(found: Explanation, run: Run, line: Sequence[str]) -> Explanation:
-    """Return the explanation, with the run's position in the wait queue and the run ahead of it if it waits there."""
-    if not isinstance(run, Queued) or run.run_id not in line:
+    """Return the explanation, with the run's position in the wait queue and the run ahead of it if it waits there. The
+    next attempt of a retrying or redriven run may wait there too.
+    """
+    if run.run_id not in line:
         return found
     before = line[: line.index(run.run_id)]
     behind = {"behind": before[-1]} if before else {}
-    where = f"number {len(before) + 1} in the wait queue, behind {before[-1]}" if before else "first in the wait queue"
+    queue = "wait queue" if isinstance(run, Queued) or run.key is None else f"wait queue of the key {run.key}"
+    where = f"number {len(before) + 1} in the {queue}, behind {before[-1]}" if before else f"first in the {queue}"
+    who = "It" if isinstance(run, Queued) else "Its next attempt"
     return replace(
-        found, sentence=f"{found.sentence} It is {where}.", facts={**found.facts, "place": len(before) + 1, **behind}
+        found, sentence=f"{found.sentence} {who} is {where}.", facts={**found.facts, "place": len(before) + 1, **behind}
     )
 
 
 def with_key(found: Explanation, run: Run, around: ExplainContext, now: float) -> Explanation:
     """Return the explanation, with the pause of the key and the circuit breaker for which the run waits."""
+    if around.closed:
+        found = replace(found, sentence=f"{found.sentence} The limit of the key {run.key} is 0: no run with it starts.")
     paused_until = around.paused_until or 0.0
     if paused_until > now and around.breaker is None:
         until, key = to_iso(int(paused_until)), run.rate_key or run.key
@@ -280,7 +286,8 @@ class ExplainContext:
     - `lane_empty`: whether the job's lane has no messages (None: unknown).
     - `searched`: False if some records were not read.
     - `line`: the ids of the runs in the wait queue of the job, or of its key, first to last. Only read for a run that
-      waits there.
+      may wait there.
+    - `closed`: whether the stored limit of the key for which the run waits is 0.
     - `paused_until`, `breaker`: the end of the pause of the key for which the run waits (UTC seconds; None: no pause),
       and the circuit breaker for which it waits.
     """
@@ -293,6 +300,7 @@ class ExplainContext:
     lane_empty: bool | None = None
     searched: bool = True
     line: Sequence[str] = ()
+    closed: bool = False
     paused_until: float | None = None
     breaker: BreakerState | None = None
 

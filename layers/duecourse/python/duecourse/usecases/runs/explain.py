@@ -19,7 +19,7 @@ from duecourse.domain.runs.explain import (
     with_pause,
 )
 from duecourse.domain.runs.overlap import PAUSE, line_of
-from duecourse.domain.runs.states import Queued, Retrying, Run, RunState
+from duecourse.domain.runs.states import Dead, Queued, Retrying, Run, RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
@@ -171,7 +171,8 @@ class Explain:
             sent_until=self._sent_until(job),
             lane_empty=None if depth is None else depth.empty,
             searched=searched,
-            line=() if record is None else self._line(record),
+            line=() if record is None else self._line(record, now),
+            closed=record is not None and self._closed(record),
             paused_until=None if record is None else self._paused_until(record),
             breaker=None if record is None else self._breaker(record),
         )
@@ -182,7 +183,7 @@ class Explain:
             return None
         if run.rate_key is not None and not run.breaker:
             return self.wait_queues.spent(run.tenant, run.rate_key).held / 1_000_000 or None
-        key = run.rate_key if run.breaker else run.key if isinstance(run, Queued) else None
+        key = run.rate_key if run.breaker else run.key
         if key is None:
             return None
         pause = self.runs.locks(run.tenant, key_line(key)).get(PAUSE)
@@ -192,11 +193,19 @@ class Explain:
         waits = isinstance(run, Queued | Retrying) and run.breaker
         return self.wait_queues.breaker(run.tenant, run.rate_key) if waits and run.rate_key is not None else None
 
-    def _line(self, run: Run) -> tuple[str, ...]:
-        """Return the wait queue that contains the run, if it waits. This takes one query."""
-        if run.state is not RunState.QUEUED or run.rate_key is not None:
+    def _line(self, run: Run, now: float) -> tuple[str, ...]:
+        """Return the wait queue that contains the run, if it may wait. This takes one query."""
+        waits = isinstance(run, Queued | Dead) or (isinstance(run, Retrying) and run.not_before <= now)
+        if not waits or run.rate_key is not None:
             return ()
         return tuple(each.run_id for each in self.wait_queues.waiting(run.tenant, line_of(run), limit=MAX_WAITING))
+
+    def _closed(self, run: Run) -> bool:
+        """Return whether the key for which the run waits has the stored limit 0. This takes one read."""
+        if not isinstance(run, Queued) or run.key is None or run.rate_key is not None:
+            return False
+        stored = self.jobs.key_limits.get(run.tenant, run.key)
+        return stored is not None and stored.concurrency == 0
 
     def _sent_until(self, job: JobSnapshot) -> int | None:
         if not isinstance(job, Job):
