@@ -4,7 +4,7 @@ import pytest
 
 from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.targets.targets import Outcome, Returned
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Rule
 from duecourse.messages import MessageKind
@@ -141,6 +141,32 @@ def test_workflow_recovery_rerun_is_rejected_while_a_redriven_step_of_the_run_is
     assert len(refused) == 1
     assert world.state(again) == (S, None)
     assert world.rerun(["us" if again == "eu" else "load"]).state is RunState.QUEUED, "it has ended"
+
+
+@pytest.mark.parametrize("named", ["eu", "us"])
+def test_workflow_recovery_rerun_is_possible_after_a_redrive_was_cancelled(world: WorkflowWorld, named: str) -> None:
+    failed(world, "eu")
+
+    def cancelled(call: Call) -> Outcome:
+        if call.job.id == "eu":
+            world.api.commands.cancel("default", f"nightly.{INSTANT}")
+        return Failed("not now")
+
+    world.caller.answer = cancelled
+    world.redrive("nightly")
+    world.until(NOON + 200)
+    stopped = (RunState.CANCELLED, "workflow_over")
+    assert [world.state(name) for name in ("nightly", "eu", "report")] == [
+        (RunState.CANCELLED, "cancelled"),
+        stopped,
+        stopped,
+    ]
+    world.caller.answer = world.answers
+    new = world.rerun([named])
+    world.until(NOON + 300)
+    assert world.state(named, new.name.local) == (S, None)
+    ran = [each for each in world.caller.runs if new.name.local in each]
+    assert len(ran) == (2 if named == "eu" else 1), "eu counts as stopped by a failure in a rerun of us"
 
 
 def test_workflow_recovery_rerun_applies_every_rule_to_failures_that_it_takes_over(world: WorkflowWorld) -> None:

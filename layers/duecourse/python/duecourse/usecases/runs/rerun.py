@@ -8,17 +8,18 @@ from dataclasses import dataclass, replace
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.document import ChangeAction
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.decision import WORKFLOW_OVER
 from duecourse.domain.runs.lifecycle import goes_on
-from duecourse.domain.runs.states import Run
+from duecourse.domain.runs.states import Cancelled, Run
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.domain.workflows.graph import CarriedOver, Graph, StepOutcome, StepOutcomes, read_ref
+from duecourse.domain.workflows.graph import CarriedOver, Graph, StepOutcome, StepOutcomes, numbers_in, read_ref
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, WorkflowStore
 from duecourse.usecases.runs.commands import JobGoneError, RunStateError
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.runs.requests import KEPT_LONGER_DAYS, RunRequest, message_of, requested_run
 from duecourse.usecases.workflows.manage import GRAPH_DAYS
-from duecourse.usecases.workflows.workflows import NoWorkflowRunError
+from duecourse.usecases.workflows.workflows import NoWorkflowRunError, name_in
 
 
 class RunNotEndedError(RunStateError):
@@ -68,7 +69,8 @@ class Reruns:
         if unknown := {place: name for place, name in enumerate(begin) if name not in graph.numbers}:
             raise NoStepError(unknown)
         ends = self.workflows.read(tenant, run.name, graph.parts, with_run=False).ends
-        if ends.withdrawn or goes_on(run, WorkflowState(graph, run.occurrence, run.suffix, ends).outcome):
+        outcome = WorkflowState(graph, run.occurrence, run.suffix, ends).outcome
+        if goes_on(run, outcome) or self._runs_again(run, graph, ends):
             raise RunNotEndedError(run)
         now = self.clock.now()
         ref = self.workflows.put_graph(
@@ -88,6 +90,14 @@ class Reruns:
         start = Outgoing(message_of(job, new, self.randomness.nonce()), 0)
         run_request.send(self.lanes, self.inputs, job, asked, [start])
         return new
+
+    def _runs_again(self, run: Run, graph: Graph, ends: StepOutcomes) -> bool:
+        """Return whether a redriven step of an ended run may be active. A redriven step that was cancelled with the run
+        never gets another outcome, and starts again only if the run itself is redriven.
+        """
+        names = [name_in(run, graph.steps[number]) for number in numbers_in(ends.withdrawn)]
+        records = self.workflows.records(run.tenant, names) if names else []
+        return not all(isinstance(each, Cancelled) and each.reason == WORKFLOW_OVER for each in records)
 
     def _asked(self, job: Job, run: Run, run_request: RunRequest, begin: list[str], now: float) -> Input:
         """Return the request, with the payload of the first run's request."""
