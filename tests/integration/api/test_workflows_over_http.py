@@ -233,6 +233,11 @@ def test_workflows_misspelt_dry_run_parameter_writes_nothing(desk: Desk, query: 
         ),
         ({"a": INLINE, "b": INLINE | {"after": ["c"]}}, "/jobs/b/after/0", "c is not a step of this workflow"),
         ({"extract": {}}, "/jobs/extract", "there is no job extract"),
+        (
+            {"a": INLINE | {"job_id": "x"}, "b": INLINE | {"job_id": "x"}},
+            "/jobs/b",
+            "has the same job as a (x); choose another job",
+        ),
         ({"nightly": INLINE}, "/jobs/nightly", "is the workflow's own id"),
         ({"a": INLINE | {"when": "any_failure"}}, "/jobs/a/when", "any_failure needs after"),
         ({"a": INLINE | {"only": "0 3 * * *"}}, "/jobs/a/only", "does not match any occurrence"),
@@ -327,7 +332,8 @@ def test_workflows_step_payload_uses_only_upstream_results(desk: Desk) -> None:
     desk.put()
     assert desk.patch("report", {"payload": {"rows": "{{upstream.extract.result.rows}}"}}).status == 200
     answer = desk.patch("extract", {"payload": ["{{upstream.report.result}}"]})
-    assert (answer.status, answer.errors) == (422, {"/payload/0": "upstream.report is not an upstream step of extract"})
+    detail = "upstream.report is not an upstream step of extract; name a step that must end before it"
+    assert (answer.status, answer.errors) == (422, {"/payload/0": detail})
 
 
 def test_workflows_job_with_a_schedule_uses_no_upstream_results(desk: Desk) -> None:

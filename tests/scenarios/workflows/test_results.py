@@ -72,6 +72,27 @@ def test_workflow_results_missing_value_fails_the_step_permanently(world: Workfl
     assert world.called() == ["extract"]
 
 
+def test_workflow_results_that_could_not_be_stored_are_not_passed_on_in_part(world: WorkflowWorld) -> None:
+    world.results.refuses = True
+    world.answers.results = {"extract": {"status": 200, "body": "x" * 5000}}
+    with_payload(world, "transform", "{{upstream.extract.result.body}}")
+    world.begin(graph_of(CHAIN), NOON + 90)
+    run = world.run("transform")
+    assert (run.state, run.code) == (RunState.DEAD, "upstream_result")
+    assert run.error.startswith("the result of extract is too large to be passed to other steps")
+    assert world.called() == ["extract"]
+
+
+def test_workflow_results_are_missing_in_a_run_of_the_step_alone(world: WorkflowWorld) -> None:
+    with_payload(world, "transform", "{{upstream.extract.result.rows}}")
+    world.begin(graph_of(CHAIN), NOON + 30)
+    alone = world.run_now("transform")
+    world.until(NOON + 40)
+    run = world.run("transform", alone.name.local)
+    assert (run.state, run.code) == (RunState.DEAD, "bad_template")
+    assert "only in runs of their workflow" in run.error
+
+
 def test_workflow_results_of_an_unsuccessful_step_are_null(world: WorkflowWorld) -> None:
     world.answers.failing = {"extract"}
     payload = {"rows": "{{upstream.extract.result.rows}}", "error": "{{upstream.extract.error}}"}

@@ -29,9 +29,9 @@ def said(after: dict[str, tuple[str, ...]], budget: Budget | None = None, **rule
 
 def test_workflows_report_a_cycle_with_its_path() -> None:
     assert said({"extract": (), "load-eu": ("extract", "report"), "report": ("load-eu",)}) == {
-        "jobs/report/after/0": "creates a cycle: load-eu -> report -> load-eu"
+        "jobs/report/after/0": "creates a cycle: load-eu -> report -> load-eu; remove one of these edges"
     }
-    assert said({"a": ("a",)}) == {"jobs/a/after/0": "creates a cycle: a -> a"}
+    assert said({"a": ("a",)}) == {"jobs/a/after/0": "creates a cycle: a -> a; remove one of these edges"}
 
 
 def test_workflows_reject_an_unknown_upstream_step_with_a_suggestion() -> None:
@@ -146,7 +146,9 @@ def test_workflows_steps_must_exist_or_be_defined_and_have_no_schedule() -> None
 def test_workflows_allow_payloads_to_use_results_of_upstream_steps_only() -> None:
     graph = graph_of({"a": (), "b": ("a",), "c": ("b",), "d": ("a",)})
     payload = {"x": "{{upstream.a.result.rows}}", "y": ["{{upstream.d.result}}"], "z": "{{workflow.payload.day}}"}
-    assert list(result_faults(payload, "c", graph)) == [(("y", 0), "upstream.d is not an upstream step of c")]
+    assert list(result_faults(payload, "c", graph)) == [
+        (("y", 0), "upstream.d is not an upstream step of c; name a step that must end before it")
+    ]
     forms = "upstream.STEP.result.PATH, upstream.STEP.state, .run_id, .code or .error, workflow.payload.PATH"
     assert list(result_faults("{{upstream.a.rows}}", "c", graph)) == [
         ((), f"{{{{upstream.a.rows}}}} is not valid; use one of {forms}")
@@ -165,7 +167,7 @@ def test_workflows_check_placeholders_of_a_thousand_chained_steps() -> None:
         [[]] * 990
     )
     assert list(result_faults("{{upstream.j5-0.state}}", "j5-1", graph)) == [
-        ((), "upstream.j5-0 is not an upstream step of j5-1")
+        ((), "upstream.j5-0 is not an upstream step of j5-1; name a step that must end before it")
     ]
 
 

@@ -40,8 +40,8 @@ CALLBACK_NAMES = (*CALL_NAMES, "callback_token")
 
 _HANDED_DOWN = ("upstream.", "workflow.")
 _HAND_DOWN = (
-    "results of upstream steps can be used only in payloads of jobs without a schedule, as upstream.STEP.result.PATH, "
-    "upstream.STEP.state, .run_id, .code or .error, and workflow.payload.PATH"
+    "results of upstream steps can be used only in payloads of jobs without a schedule, and only in runs of their "
+    "workflow, as upstream.STEP.result.PATH, upstream.STEP.state, .run_id, .code or .error, and workflow.payload.PATH"
 )
 _SECRET = "secret:"
 SECRET_NAME = r"[A-Za-z0-9_.-]{1,64}"

@@ -219,9 +219,8 @@ def _circle(steps: Sequence[Step]) -> WorkflowFault | None:
             elif name in path:
                 # From `name` downstream: the reverse of the walk, which goes upstream.
                 circle = [name, *reversed(list(path)[path[name] + 1 :]), name]
-                return WorkflowFault(
-                    ("jobs", here, "after", after[here].index(name)), f"creates a cycle: {_shown(circle)}"
-                )
+                detail = f"creates a cycle: {_shown(circle)}; remove one of these edges"
+                return WorkflowFault(("jobs", here, "after", after[here].index(name)), detail)
             elif name not in done:
                 path[name] = len(path)
                 stack.append((name, iter(after[name])))

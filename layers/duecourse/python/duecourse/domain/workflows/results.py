@@ -90,7 +90,8 @@ def result_faults(payload: Any, step: str, graph: Graph) -> Iterator[tuple[tuple
             forms = "upstream.STEP.result.PATH, upstream.STEP.state, .run_id, .code or .error, workflow.payload.PATH"
             yield path, f"{{{{{name[:40]}}}}} is not valid; use one of {forms}"
         elif taken.job is not None and not before >> graph.numbers.get(taken.job, len(graph.steps)) & 1:
-            yield path, f"upstream.{taken.job} is not an upstream step of {step}"
+            detail = f"upstream.{taken.job} is not an upstream step of {step}; name a step that must end before it"
+            yield path, detail
         elif taken.job is not None:
             named.add(taken.job)
     if len(named) > MAX_UPSTREAMS:
@@ -153,7 +154,9 @@ def _value(name: str, records: Mapping[str, Run], workflow_payload: Callable[[],
         return None if run is None else _fields(run)[taken.field]
     if not isinstance(run, Succeeded):
         return None
-    if run.result is None and run.result_bytes is not None:
+    stored = run.result_key or run.result_location
+    # A result that could not be stored is reduced to its beginning, which must not be passed on as the result.
+    if run.result_bytes is not None and (run.result is None or not stored):
         raise UpstreamResultError(
             f"the result of {taken.job} is too large to be passed to other steps ({run.result_bytes} bytes); "
             "return a smaller result"

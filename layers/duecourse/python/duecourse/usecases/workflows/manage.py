@@ -454,7 +454,7 @@ class ManageWorkflows:
         budget = draft.budget
         if faults := graph_faults(draft.steps, budget):
             raise WorkflowInvalidError(faults)
-        found = self.workflows.jobs(tenant, [step.job_id for step in draft.steps])
+        found = self.workflows.jobs(tenant, list(dict.fromkeys(step.job_id for step in draft.steps)))
         standing, definition, now = None if before is None else before.job, draft.definition(""), self.clock.now()
         wanted: list[Job | Draft] = [definition, *draft.inline.values(), *found.values()]
         for each in wanted:
