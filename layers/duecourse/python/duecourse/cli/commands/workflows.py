@@ -151,7 +151,7 @@ def _follow(client: Client, run_id: str, every: float, *, quiet: bool) -> Workfl
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while not run.is_final:
             if console.is_terminal:
-                live.update(workflow_run_text(run, console.width), refresh=True)
+                live.update(workflow_run_text(run, console.width, console.height), refresh=True)
             time.sleep(every)
             run = run_of(client, run_id)
     if not quiet:

@@ -46,15 +46,36 @@ def print_workflow(workflow: Workflow, *, wide: bool = False) -> None:
     print_table(("job", "id", "after", "when", "also"), rows, wide=wide)
 
 
-def workflow_run_text(run: WorkflowRun, width: int | None) -> Text:
+COUNTS = {
+    "succeeded": "succeeded",
+    "failed": "failed",
+    "aborted": "stopped by a failure or the end of the run",
+    "skipped": "skipped",
+    "due": "due or active",
+    "waiting": "waiting",
+    "left": "not started",
+}
+"""How the console and the command name the fields of Counts."""
+
+ORDER = {"WAITS": 1} | dict.fromkeys(("SUCCEEDED", "SKIPPED", "CANCELLED", "LEFT"), 2)
+"""The order of steps that do not fit the height, by state. Steps that are active or dead come first."""
+
+HEADER_LINES = 3
+
+
+def workflow_run_text(run: WorkflowRun, width: int | None, height: int | None = None) -> Text:
     """Return the jobs of a workflow's run, each with its state and what it waits for, in lines of this width. Without a
-    width, the lines also have the ids of the runs.
+    width, the lines also have the ids of the runs. If there are more lines than `height`, the most relevant jobs come
+    first.
     """
     title = Text.assemble((plain(run.run), "bold"), "  ", coloured(run.state, run.reason))
     if run.deadline is not None and not run.is_final:
         title.append(f"  until {moment(run.deadline, local_zone())}")
+    counts = [f"{number} {text}" for name, text in COUNTS.items() if (number := getattr(run.counts, name))]
+    title.append(f"\n{len(run.jobs)} steps: {', '.join(counts)}")
     rows: list[tuple[Cell, ...]] = []
-    for job in run.jobs:
+    fits = height is None or len(run.jobs) + HEADER_LINES <= height
+    for job in run.jobs if fits else sorted(run.jobs, key=lambda each: ORDER.get(each.state, 0)):
         state = coloured(job.state, job.reason)
         if job.carried_over:
             state.append(" (not run again)")

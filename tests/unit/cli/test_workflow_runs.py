@@ -1,0 +1,68 @@
+"""The text of a workflow's run, also with more steps than a terminal has lines."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from duecourse.cli.output.workflows import workflow_run_text
+from duecourse.client.models import Counts, StepRun, WorkflowRun
+
+NONE = Counts(succeeded=0, failed=0, aborted=0, skipped=0, due=0, waiting=0, left=0)
+
+
+def step(number: int, state: Any) -> StepRun:
+    name = f"step-{number}"
+    return StepRun(
+        id=name,
+        job_id=f"nightly--{name}",
+        state=state,
+        reason=None,
+        run=None,
+        carried_over=False,
+        after=(),
+        when="all_success",
+        waits_for=(),
+        attempts=1,
+        started_at=None,
+        finished_at=None,
+        code=None,
+        error=None,
+    )
+
+
+def run(counts: Counts, *states: str) -> WorkflowRun:
+    return WorkflowRun(
+        run="nightly.20261121T020000Z",
+        state="WAITING",
+        reason=None,
+        occurrence=datetime(2026, 11, 21, 2, tzinfo=UTC),
+        started_at=None,
+        finished_at=None,
+        deadline=None,
+        rerun_of=None,
+        rerun_from=(),
+        code=None,
+        error=None,
+        counts=counts,
+        jobs=tuple(step(number, state) for number, state in enumerate(states)),
+    )
+
+
+MANY = run(
+    replace(NONE, succeeded=60, failed=1, due=1, waiting=30), *["SUCCEEDED"] * 60, "DEAD", "RUNNING", *["WAITS"] * 30
+)
+
+
+def test_cli_workflow_run_counts_its_steps() -> None:
+    lines = workflow_run_text(MANY, 100).plain.splitlines()
+    assert lines[1] == "92 steps: 60 succeeded, 1 failed, 1 due or active, 30 waiting"
+    assert [line.split()[0] for line in lines[3:]] == [each.id for each in MANY.jobs], "in the order of the workflow"
+
+
+def test_cli_workflow_run_with_more_steps_than_lines_shows_dead_and_active_steps_first() -> None:
+    lines = workflow_run_text(MANY, 100, height=40).plain.splitlines()
+    assert [line.split()[:2] for line in lines[3:6]] == [
+        ["step-60", "DEAD"],
+        ["step-61", "RUNNING"],
+        ["step-62", "WAITS"],
+    ]
