@@ -19,7 +19,7 @@ from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobExistsError, JobVersionError, Precondition
 from duecourse.usecases.jobs.membership import CLAIM_SECONDS, RESERVED_SECONDS, StepError
 from duecourse.usecases.workflows.manage import (
-    GRAPH_DAYS,
+    GRAPH_KEPT_LONGER_DAYS,
     CancelRuns,
     ManageWorkflows,
     NoWorkflowError,
@@ -30,6 +30,8 @@ from duecourse.usecases.workflows.manage import (
 from tests.support.jobs import NOON
 from tests.support.tables import Stores, Tables
 from tests.support.world import Office, World
+
+RETENTION_DAYS = 365
 
 
 class Lost(Exception):
@@ -59,7 +61,7 @@ class Desk:
         return ManageWorkflows(
             *(self.office.api.editing, workflows),
             CancelRuns(world.run_store, world.wheel, world.clock, world.randomness),
-            *(self.tables.limits(), world.clock, InlineExecutor()),
+            *(self.tables.limits(), world.clock, InlineExecutor(), RETENTION_DAYS),
         )
 
     def put(
@@ -446,10 +448,12 @@ def test_put_workflows_job_concurrently_created_under_the_workflow_id_is_unchang
     assert not isinstance(desk.job("nightly").target, WorkflowTarget)
 
 
-def test_put_workflows_replaced_graph_expires_and_a_restored_one_is_kept(dynamodb_desk: Desk) -> None:
+def test_put_workflows_replaced_graph_outlasts_the_records_of_its_runs_and_a_restored_one_is_kept(
+    dynamodb_desk: Desk,
+) -> None:
     first = dynamodb_desk.put("extract", "load").graph
     second = dynamodb_desk.put("extract").graph
-    at = int(NOON) + GRAPH_DAYS * 86_400
+    at = int(NOON) + (RETENTION_DAYS + GRAPH_KEPT_LONGER_DAYS) * 86_400
     assert (dynamodb_desk.expiry(first), dynamodb_desk.expiry(second)) == (at, None)
     dynamodb_desk.put("extract", "load")
     assert (dynamodb_desk.expiry(first), dynamodb_desk.expiry(second)) == (None, at)

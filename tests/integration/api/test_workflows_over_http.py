@@ -259,6 +259,13 @@ def test_workflows_graph_error_names_its_place_and_nothing_is_written(
     assert desk.items() == before
 
 
+@pytest.mark.parametrize("path", ["workflows", "jobs"])
+def test_workflows_and_jobs_with_an_invalid_id_are_not_created(desk: Desk, path: str) -> None:
+    answer = desk.put(path=f"/v1/{path}/a%20b")
+    assert answer.status == 404
+    assert answer.json["detail"].endswith('"a b"; an id has 1 to 64 letters (A-Z, a-z), digits, - or _.')
+
+
 def test_workflows_path_that_is_too_long_is_rejected(desk: Desk) -> None:
     chain = {f"j{n}": INLINE | {"after": [f"j{n - 1}"] if n else []} for n in range(101)}
     answer = desk.put(NIGHTLY | {"jobs": chain})

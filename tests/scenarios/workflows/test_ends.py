@@ -2,8 +2,10 @@
 
 from duecourse.domain.jobs.job import Completion, JobState, Overlap
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.domain.workflows.graph import Rule
 from duecourse.messages import MessageKind
+from duecourse.ports import Call
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, INSTANT, WorkflowWorld
 from tests.support.workflows import graph_of
@@ -75,6 +77,17 @@ def test_workflow_end_includes_a_cancellation_request_to_an_active_step(world: W
     assert world.state("extract") == (RunState.WAITING, None)
     world.cancel("nightly")
     assert world.state("extract") == (C, "workflow_over")
+
+
+def test_workflow_end_error_says_that_a_failing_step_was_cancelled(world: WorkflowWorld) -> None:
+    def cancelled(_: Call) -> Outcome:
+        world.api.commands.cancel("default", f"extract.{INSTANT}")
+        return Failed("not now", code="http.503")
+
+    world.caller.answer = cancelled
+    world.begin(graph_of(CHAIN), NOON + 90)
+    assert world.state("extract") == (C, "cancelled")
+    assert world.run("nightly").error == "failed: extract (cancelled)"
 
 
 def test_workflow_end_cancellation_reaches_a_step_that_started_before_a_redrive(world: WorkflowWorld) -> None:

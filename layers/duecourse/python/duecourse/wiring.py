@@ -770,7 +770,9 @@ class Wiring(Generic[S_co]):
             ),
             notices=self.notifier,
             skip_next=SkipNext(store, runs, inputs, clock, randomness, kept_days),
-            workflows=ManageWorkflows(editing, workflows, cancel_runs, self.tenant_limits, clock, self.executor),
+            workflows=ManageWorkflows(
+                editing, workflows, cancel_runs, self.tenant_limits, clock, self.executor, kept_days
+            ),
             workflow_runs=workflow_runs,
             reruns=Reruns(single, runs, store, workflows, inputs, lanes, clock, randomness, kept_days),
             explain=Explain(

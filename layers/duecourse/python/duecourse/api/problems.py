@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from duecourse.domain.ids import is_id
 from duecourse.ports import NoAnswerError, ServiceError
 
 KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
@@ -146,13 +147,18 @@ def bad_header(name: str, detail: str) -> Problem:
 
 def unknown_job(job_id: str, renamed_to: str | None = None) -> Problem:
     """Return the problem for a job that does not exist. `renamed_to` is the current id of the job that had this id."""
-    found = "" if renamed_to is None else f'; it was renamed to "{renamed_to}"'
+    found = _form(job_id) if renamed_to is None else f'; it was renamed to "{renamed_to}"'
     return Problem("unknown-job", f'There is no job "{shortened(job_id)}"{found}.')
 
 
 def unknown_workflow(workflow_id: str) -> Problem:
     """Return the problem for a workflow that does not exist."""
-    return Problem("unknown-workflow", f'There is no workflow "{shortened(workflow_id)}".')
+    return Problem("unknown-workflow", f'There is no workflow "{shortened(workflow_id)}"{_form(workflow_id)}.')
+
+
+def _form(job_id: str) -> str:
+    """Return the form of an id if this is none. PUT gets this answer too, although it could create the job."""
+    return "" if is_id(job_id) else "; an id has 1 to 64 letters (A-Z, a-z), digits, - or _"
 
 
 def internal() -> Problem:

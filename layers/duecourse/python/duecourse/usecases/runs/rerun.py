@@ -18,7 +18,7 @@ from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Ran
 from duecourse.usecases.runs.commands import JobGoneError, RunStateError
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.runs.requests import KEPT_LONGER_DAYS, RunRequest, message_of, requested_run
-from duecourse.usecases.workflows.manage import GRAPH_DAYS
+from duecourse.usecases.workflows.manage import graph_expiry
 from duecourse.usecases.workflows.workflows import NoWorkflowRunError, name_in
 
 
@@ -73,9 +73,8 @@ class Reruns:
         if goes_on(run, outcome) or self._runs_again(run, graph, ends):
             raise RunNotEndedError(run)
         now = self.clock.now()
-        ref = self.workflows.put_graph(
-            tenant, job.id, rerun_graph(graph, run, begin, ends), expires_at=int(now) + GRAPH_DAYS * DAY_SECONDS
-        )
+        rerun, expires_at = rerun_graph(graph, run, begin, ends), graph_expiry(now, self.run_retention_days)
+        ref = self.workflows.put_graph(tenant, job.id, rerun, expires_at=expires_at)
         asked = self._asked(job, run, run_request, sorted(begin), now)
         standing = run_request.put(self.inputs, job, asked)
         asked = asked if standing is None else standing

@@ -241,8 +241,15 @@ class CancelRuns:
 PAYLOAD_REQUESTS = 2
 """The cost of checking a large payload, in requests."""
 
-GRAPH_DAYS = 150
-"""How long a graph is kept after the last definition that uses it: longer than a run and its record."""
+GRAPH_KEPT_LONGER_DAYS = 60
+"""How many days longer than the records of runs a graph is kept after the last definition that uses it. A run may last
+for 30 days.
+"""
+
+
+def graph_expiry(now: float, run_retention_days: int) -> int:
+    """Return when a graph that no definition uses any longer may be removed (UTC seconds)."""
+    return int(now) + (run_retention_days + GRAPH_KEPT_LONGER_DAYS) * DAY_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +266,7 @@ class ManageWorkflows:
     counters: TenantLimits
     clock: Clock
     executor: Executor
+    run_retention_days: int
 
     def get(self, tenant: str, workflow_id: str) -> Workflow:
         """Return the workflow. Raises JobUnknownError, also for a job that is not a workflow, or GraphMissingError."""
@@ -504,7 +512,7 @@ class ManageWorkflows:
         except GraphMissingError:
             return
         now = self.clock.now()
-        expires_at = int(now) + GRAPH_DAYS * DAY_SECONDS
+        expires_at = graph_expiry(now, self.run_retention_days)
         self.workflows.expire_graph(job.tenant, ref_of(job), standing, at=expires_at)
         left = [name for name in before.of_jobs if name not in graph.of_jobs]
         steps = [each for each in self.workflows.jobs(job.tenant, left).values() if each.workflow == job.id]

@@ -264,7 +264,7 @@ class Workflows:
         if any(not run.state.final for run in failed):
             return Evaluation(WorkflowOutcome.OPEN)  # redriven; its next end requests another evaluation
         names = {each.job_id: each.id for each in graph.steps}
-        named = [f"{names[run.job_id]} ({run.code or reason_of(run) or run.state})" for run in failed[:NAMED_FAILURES]]
+        named = [f"{names[run.job_id]} ({_why(run)})" for run in failed[:NAMED_FAILURES]]
         more = f" and {len(failed) - NAMED_FAILURES} more" if len(failed) > NAMED_FAILURES else ""
         return Evaluation(state.outcome, f"failed: {', '.join(named)}{more}")
 
@@ -391,6 +391,11 @@ class Workflows:
 
     def _graph(self, of: Run | RunMessage) -> Graph:
         return self.store.graph(of.tenant, read_ref(of.workflow or ""))
+
+
+def _why(run: Run) -> str:
+    """Return why a step failed. The code of a cancelled run is that of an earlier attempt."""
+    return (run.code if isinstance(run, Dead) else None) or reason_of(run) or run.state
 
 
 RECORDS_A_REQUEST = 200
