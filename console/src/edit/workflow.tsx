@@ -1,6 +1,7 @@
 import Box from "@cloudscape-design/components/box";
 import { fetcher, type Schemas } from "../api/client";
 import { to } from "../app/routes";
+import { few } from "../workflows/graph";
 import type { Doc } from "./document";
 import { readWorkflow } from "./stored";
 import type { Subject } from "./useSaving";
@@ -41,7 +42,6 @@ export function workflowAt(id: string): Subject<Put> {
 
 /** Which jobs a change creates and changes; empty: none. */
 export function effectsOf({ created, changed }: Pick<Put, "created" | "changed">): string {
-  const list = (verb: string, ids: readonly string[]) =>
-    ids.length === 0 ? [] : [`${verb} ${ids.join(", ")}.`];
+  const list = (verb: string, ids: readonly string[]) => (ids.length === 0 ? [] : [`${verb} ${few(ids)}.`]);
   return [...list("Creates", created), ...list("Changes", changed)].join(" ");
 }

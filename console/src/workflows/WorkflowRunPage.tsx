@@ -22,7 +22,7 @@ import { RunStatus } from "../shared/Status";
 import { duration, elapsed } from "../shared/time";
 import { useConfirm } from "../shared/useConfirm";
 import Graph from "./Graph";
-import { criticalPath, isOver, isSettled, rerunOf } from "./graph";
+import { criticalPath, few, isOver, isSettled, rerunOf } from "./graph";
 import { StepTable } from "./StepTable";
 
 const JOBS_PER_SECOND = 50;
@@ -84,8 +84,8 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
     const again = rerunOf(run.jobs, from);
     const key = freshKey();
     confirm.ask({
-      header: `Rerun from ${from.join(", ")}`,
-      text: `A new run of the same occurrence runs ${steps(again.length)}: ${again.join(", ")}. The other steps keep the results of this run.`,
+      header: `Rerun from ${few(from)}`,
+      text: `A new run of the same occurrence runs ${steps(again.length)}: ${few(again)}. The other steps keep the results of this run.`,
       action: `Run ${steps(again.length)}`,
       async run() {
         const { data } = await fetcher.POST("/v1/runs/{run_id}/rerun", {
@@ -107,7 +107,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
       text:
         dead.length === 0
           ? "This run continues with the steps that have not run."
-          : `This run continues. ${dead.join(", ")} ${dead.length === 1 ? "restarts" : "restart"} with a new set of attempts, followed by the downstream steps. (A rerun would create a new run instead.)`,
+          : `This run continues. ${few(dead)} ${dead.length === 1 ? "restarts" : "restart"} with a new set of attempts, followed by the downstream steps. (A rerun would create a new run instead.)`,
       action: "Redrive",
       async run() {
         await fetcher.POST("/v1/runs/{run_id}/redrive", { params: { path: { run_id: run.run } } });
@@ -197,7 +197,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
                     value: (
                       <>
                         <Link href={to.workflowRun(id, instantOf(run.rerun_of))}>{run.rerun_of}</Link> from{" "}
-                        {run.rerun_from.join(", ")}
+                        {few(run.rerun_from)}
                       </>
                     ),
                   },

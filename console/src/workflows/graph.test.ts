@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Schemas } from "../api/client";
-import { criticalPath, edges, isSettled, rerunOf, whyOf } from "./graph";
+import { criticalPath, edges, few, isSettled, rerunOf, whyOf } from "./graph";
 import { layout } from "./layout";
 
 type StepRun = Schemas["StepRun"];
@@ -119,4 +119,11 @@ it("says why a job waits or was left out", () => {
   expect(whyOf(waits)).toBe("Waits for all upstream steps to succeed; not ended yet: orders");
   expect(whyOf({ ...waits, state: "SKIPPED", reason: "upstream_failed" })).toBe("an upstream step failed");
   expect(whyOf({ ...waits, state: "LEFT" })).toContain("had ended");
+});
+
+it("lists at most twenty names", () => {
+  const names = Array.from({ length: 25 }, (_, number) => `s${number}`);
+  expect(few(names.slice(0, 2))).toBe("s0, s1");
+  expect(few(names.slice(0, 20))).toBe(names.slice(0, 20).join(", "));
+  expect(few(names)).toBe(`${names.slice(0, 20).join(", ")} and 5 more`);
 });

@@ -89,6 +89,15 @@ const RULES: Record<string, string> = {
   none_failed: "all upstream steps to end, with none failed and at least one succeeded",
 };
 
+/** The most names that a text lists: a workflow has up to 1,024 steps. */
+const NAMES = 20;
+
+/** Names in words. */
+export function few(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES).join(", ");
+  return names.length > NAMES ? `${shown} and ${names.length - NAMES} more` : shown;
+}
+
 /** When a job starts, in words. */
 export function ruleText(rule: string): string {
   return RULES[rule] ?? rule;
