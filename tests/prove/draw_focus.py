@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.prove.draw_breakers import breakers, guarded, probes
 from tests.prove.draw_keys import allowed, edits, keyed, keys, paces, places, rates, wide
-from tests.prove.draw_workflows import RIVAL, WORKFLOW, steps
+from tests.prove.draw_workflows import RIVAL, WORKFLOW, features, steps
 from tests.prove.faults import Fault
 from tests.prove.plan import Conditions, Operation, Plan
 from tests.prove.targets import TARGET
@@ -356,6 +356,76 @@ def again(random: Random, seed: int) -> Plan:
     return Plan(seed, 70.0, _sorted(operations), [slow], Conditions(doubled=0.9), targets)
 
 
+def members(random: Random, seed: int) -> Plan:
+    """Workflows whose steps use other features of jobs, while they, their runs and their definition are changed."""
+    seconds = 80.0
+    first = features(random, seconds)
+    jobs, operations = first["jobs"], [Operation(1.0, "put", WORKFLOW, {"body": first})]
+    operations += [Operation(6.0 + 2 * each, "run", WORKFLOW, {}) for each in range(random.choice((1, 1, 2, 4)))]
+    whole = (
+        "redrive",
+        "redrive",
+        "cancel",
+        "rerun",
+        "rerun",
+        "cancel-many",
+        "redrive-many",
+        "backfill",
+        "again",
+        "less",
+    )
+    single = ("redrive", "redrive", "cancel", "cancel-many", "run", "pause", "payload")
+    for _ in range(random.randint(1, 5)):
+        at, pick = round(random.uniform(7, seconds - 10), 1), {"pick": random.randint(0, 5)}
+        later = round(at + random.choice((0.1, 3.0, 10.0)), 1)
+        name = random.choice(list(jobs))
+        what, job = random.choice([*((each, WORKFLOW) for each in whole), *((each, name) for each in single)])
+        match what:
+            case "again":
+                operations.append(Operation(at, "delete", WORKFLOW, {}))
+                operations.append(Operation(later, "put", WORKFLOW, {"body": first}))
+            case "less":  # the step leaves the workflow, and its job is created again
+                fewer = {
+                    each: step for each, step in jobs.items() if each != name and name not in step.get("after", ())
+                }
+                fewer = fewer if all(set(each.get("after", ())) <= set(fewer) for each in fewer.values()) else {}
+                if fewer and "upstream" not in str(fewer):
+                    operations.append(Operation(at, "put", WORKFLOW, {"body": first | {"jobs": fewer}}))
+                    operations.append(Operation(round(at + 0.5, 1), "delete", name, {}))
+                    operations.append(Operation(later + 1, "put", WORKFLOW, {"body": first}))
+            case "backfill" if first["schedule"] is None:
+                operations.append(Operation(at, "rerun", WORKFLOW, pick))
+            case "backfill":
+                back = {"back": 30, "pace": random.choice((1, 5)), "only": random.choice(("all", "failed", "missing"))}
+                operations.append(Operation(at, what, job, back | {"newest_first": False}))
+            case "cancel-many":
+                states = random.choice((["QUEUED"], ["QUEUED", "RETRYING", "WAITING"], ["RUNNING", "WAITING"]))
+                operations.append(Operation(at, what, job, {"state": states}))
+            case "pause":
+                operations.append(Operation(at, what, job, {}))
+                operations.append(Operation(later + 5, "resume", job, {"body": {"catch_up": False}}))
+            case "payload":
+                operations.append(Operation(at, "patch", job, {"body": {"payload": {"new": 1}}}))
+            case _:
+                operations.append(Operation(at, what, job, pick))
+    for name in jobs:  # in the end nothing is paused
+        operations.append(Operation(seconds - 2, "patch", name, {"body": {"pause_on_failure": None}}))
+        operations.append(Operation(seconds - 1, "resume", name, {"body": {"catch_up": False}}))
+    outcomes = ({"succeeds": 1}, {"succeeds": 3, "fails": 1}, {"fails": 1}, {"forbids": 1, "succeeds": 1})
+    targets = {
+        name: {"outcomes": random.choice(outcomes), "seconds": random.choice((0.2, 1.0, 3.0, 12.0))} for name in jobs
+    }
+    conditions = Conditions(
+        doubled=random.choice((0.0, 0.0, 0.3)),
+        skew=random.choice((0.0, 0.0, 4.0)),
+        outage=random.choice((None, None, None, (20.0, 45.0))),
+        ticks_out=random.choice((None, None, None, (0.0, 100.0))),
+        stale=random.choice((None, None, (5.0, 60.0))),
+    )
+    faults = [Fault.drawn(random) for _ in range(random.choice((0, 0, 1, 2)))]
+    return Plan(seed, seconds, _sorted(operations), faults, conditions, targets)
+
+
 FOCUS: dict[str, Callable[[Random, int], Plan]] = {
     each.__name__: each
     for each in (
@@ -385,6 +455,7 @@ FOCUS: dict[str, Callable[[Random, int], Plan]] = {
         held,
         deleted,
         again,
+        members,
         wide,
         allowed,
     )

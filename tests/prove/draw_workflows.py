@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from tests.prove.plan import Operation
-from tests.prove.targets import ADDRESS
+from tests.prove.targets import ADDRESS, TARGET
 
 WORKFLOW = "flow"
 RIVAL = "rival"
@@ -133,6 +133,41 @@ def _rivals(random: Random, at: float, end: str, first: dict[str, Any]) -> list[
 
 def _plain() -> dict[str, Any]:
     return {"target": {"type": "http", "url": f"{ADDRESS}/"}, "retry": {"max_attempts": 1}}
+
+
+def features(random: Random, begin: float) -> dict[str, Any]:
+    """A workflow whose steps wait for callbacks, overlap, are late or use results, and whose runs may overlap too."""
+    overlaps = ("skip", "queue", "newest", "replace", {"allow": 2}, {"queue": 1})
+    jobs: dict[str, Any] = {}
+    for number in range(random.randint(3, 6)):
+        retry = {"max_attempts": random.choice((1, 1, 2)), "backoff": "fixed", "min_seconds": 1, "max_seconds": 5}
+        job: dict[str, Any] = TARGET | {"timeout_seconds": 5, "retry": retry}
+        if random.random() < 0.4:
+            job |= {"completion": "callback", "completion_seconds": random.choice((10, 20))}
+            job |= random.choice(({}, {"heartbeat_seconds": 5}))
+        if random.random() < 0.4:
+            job["overlap"] = random.choice(overlaps)
+        if random.random() < 0.2:
+            job["start_deadline_seconds"] = random.choice((3, 20))
+        if random.random() < 0.2:
+            job["delivery"] = "at_most_once"
+        if random.random() < 0.15:
+            job["pause_on_failure"] = 2
+        before = sorted(random.sample(list(jobs), min(number, random.choice((0, 1, 1, 2)))))
+        if before and random.random() < 0.5:
+            job["payload"] = {"of": f"{{{{upstream.{before[0]}.{random.choice(('result', 'state', 'run_id'))}}}}}"}
+        after = {"after": before, "when": random.choice(RULES)} if before else {}
+        may_fail = {"may_fail": True} if random.random() < 0.2 else {}
+        jobs[f"m{number}"] = {"job_id": f"m{number}", "job": job} | after | may_fail
+    made: dict[str, Any] = {"schedule": None, "deadline_seconds": random.choice((60, 120)), "jobs": jobs}
+    made["overlap"] = random.choice((*overlaps, "allow", "allow"))
+    if random.random() < 0.5:
+        made |= {"schedule": random.choice(("rate(15 seconds)", "*/30 * * * * *")), "lasting": begin + 90}
+        policy = random.choice(("skip", "run_once", "run_all"))
+        made["missed"] = {"policy": policy, "grace_seconds": random.choice((5, 60)), "max_missed": 3}
+    if random.random() < 0.2:
+        made |= {"finish_by": random.choice((10, 30)), "on_deadline": "cancel"}
+    return made
 
 
 def steps(made: list[Operation]) -> list[str]:

@@ -29,6 +29,9 @@ MOST_REQUESTS_EACH = 80
 REQUESTS_OF_A_REPLACED_MESSAGE = 8
 """To find that the run of a message has ended by another one: its record, its job and what an end may leave behind."""
 
+REQUESTS_OF_A_DEAD_LETTER = 8
+"""Every five minutes the reconciler compares each dead letter with its run."""
+
 
 class AllPromises(BreakerPromises):
     """All that is promised."""
@@ -76,6 +79,7 @@ class AllPromises(BreakerPromises):
         for minute, number in self.world.cloud.observed.requests.items():
             bound = IDLE_REQUESTS + MOST_REQUESTS_EACH * (happened[minute] + happened[minute - 1])
             bound += REQUESTS_OF_A_REPLACED_MESSAGE * self._replaced_messages(minute)
+            bound += REQUESTS_OF_A_DEAD_LETTER * len(self.world.dead_letters.messages)
             if number > bound:
                 yield (
                     "requests of a minute are bounded",

@@ -358,7 +358,15 @@ class Promises:
                     text = f"asked at {reply.asked - START:.1f}, died at {died:.1f}: {shown(found)}"
                     yield "an accepted redrive has its effect", text
             case "delete":
-                yield from self._after(done, later, {"create", "replace"}, lambda _: True)
+                later += [
+                    other
+                    for each in self.done.values()
+                    for other in each
+                    if other.operation.what == "put"
+                    and other.reply.answered > reply.asked
+                    and job in other.operation.more["body"]["jobs"]
+                ]
+                yield from self._after(done, later, {"create", "replace", "put"}, lambda _: True)
             case "pause":
                 begin = reply.answered + self.skew + 1
                 resumed = [
@@ -412,7 +420,8 @@ class Promises:
 
     def deaths(self) -> Iterator[Finding]:
         """A dead run is announced, and its letter stays."""
-        announced = {(notice["run_id"], notice["attempts"]) for _, notice in self.world.cloud.observed.notices}
+        notices = [notice for _, notice in self.world.cloud.observed.notices if "attempts" in notice]  # those of deaths
+        announced = {(notice["run_id"], notice["attempts"]) for notice in notices}
         letters = Counter[str]()
         for message in self.world.dead_letters.messages:
             for job in self.result.jobs:
@@ -459,10 +468,14 @@ class Promises:
             1
             for each in self.done.values()
             for done in each
-            if done.run
-            and done.run != run
-            and done.run.partition(".")[2] == run.partition(".")[2]
-            and done.operation.what == "redrive"
+            if (
+                done.run
+                and done.run != run
+                and done.run.partition(".")[2] == run.partition(".")[2]
+                and done.operation.what == "redrive"
+            )
+            # of its workflow
+            or (done.operation.what == "redrive-many" and done.operation.job != job)
         )
         return asked + whole + len(self.result.operator.redriven_messages)
 

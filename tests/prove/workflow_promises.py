@@ -66,6 +66,7 @@ class WorkflowPromises(Promises):
             yield from self._rules(name, run)
             yield from self._order(name, run)
             yield from self._over(name, run)
+        yield from self._reruns()
         yield from self._membership()
         yield from self._paused()
 
@@ -195,8 +196,25 @@ class WorkflowPromises(Promises):
         local = name.partition(".")[2]
         runs = {f"{each}.{local}" for each in steps} | {name}
         return bool(self.result.operator.redriven_messages) or any(
-            done.run in runs and done.operation.what == "redrive" for each in self.done.values() for done in each
+            (done.run in runs and done.operation.what == "redrive") or done.operation.what == "redrive-many"
+            for each in self.done.values()
+            for done in each
         )
+
+    def _reruns(self) -> Iterator[Finding]:
+        """A run can be rerun once it and all its steps have ended."""
+        margin = self.skew + (2 if self.undisturbed else LATE_REQUEST_SECONDS)
+        for done in (done for each in self.done.values() for done in each):
+            if done.operation.what != "rerun" or done.reply.status != 409 or done.run not in self.result.graphs:
+                continue
+            run = self.result.graphs[done.run]
+            own = [run, *(step for step in run["jobs"] if not step["carried_over"])]
+            last = max([at(each["finished_at"]) for each in own if each["finished_at"]], default=done.reply.asked)
+            if done.reply.document["type"].endswith("run-not-ended") and last < done.reply.asked - margin:
+                yield (
+                    "an ended run can be rerun",
+                    f"asked at {done.reply.asked - START:.1f}: {done.run}: {_states(run)}",
+                )
 
     def _membership(self) -> Iterator[Finding]:
         """A job is in one workflow; a request that was refused has changed nothing."""
