@@ -312,3 +312,15 @@ def test_workflow_recovery_rerun_that_uses_an_expired_result_fails(world: Workfl
     run = world.run("transform", again)
     assert (run.state, run.code) == (D, "upstream_result")
     assert run.error == f"the record of extract.{INSTANT} has expired"
+
+
+def test_workflow_recovery_step_that_starts_after_a_result_has_expired_fails(world: WorkflowWorld) -> None:
+    world.answers.results = {"extract": {"rows": 3}}
+    payload = "{{upstream.extract.result.rows}}"
+    world.add(job("", id="transform", overlap=Overlap.ALLOW, payload=payload, workflow="nightly"))
+    world.begin(graph_of(CHAIN, transform={"not_before": "5 12 * * *"}), NOON + 90)
+    world.delete_record("extract")
+    world.until(NOON + 400)
+    run = world.run("transform")
+    assert (run.state, run.code) == (D, "upstream_result")
+    assert run.error == f"the record of extract.{INSTANT} has expired"

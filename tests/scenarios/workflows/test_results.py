@@ -93,6 +93,28 @@ def test_workflow_results_are_missing_in_a_run_of_the_step_alone(world: Workflow
     assert "only in runs of their workflow" in run.error
 
 
+@pytest.mark.parametrize("added", [True, False])
+def test_workflow_results_of_a_step_that_is_not_upstream_in_this_run_fail_the_step(
+    world: WorkflowWorld, *, added: bool
+) -> None:
+    """The job's payload was changed together with the graph, and the run keeps its own graph."""
+    world.answers.results = {"clean": {"rows": 3}}
+    with_payload(world, "load", "{{upstream.clean.result.rows}}")
+    steps: dict[str, tuple[str, ...]] = {"extract": (), "load": ("extract",)}
+    world.begin(graph_of(steps if added else steps | {"clean": ()}), NOON + 90)
+    run = world.run("load")
+    assert (run.state, run.code) == (RunState.DEAD, "upstream_result")
+    assert run.error.startswith("in the graph of this run, upstream.clean is not an upstream step of load")
+
+
+def test_workflow_results_of_a_step_that_has_not_ended_are_null(world: WorkflowWorld) -> None:
+    with_payload(world, "load", {"rows": "{{upstream.late.result.rows}}"})
+    steps: dict[str, tuple[str, ...]] = {"extract": (), "late": (), "load": ("extract", "late")}
+    rules = {"load": {"when": Rule.ANY_SUCCESS}, "late": {"not_before": "5 12 * * *"}}
+    world.begin(graph_of(steps, **rules), NOON + 90)
+    assert world.answers.payloads["load"] == {"rows": None}
+
+
 def test_workflow_results_of_an_unsuccessful_step_are_null(world: WorkflowWorld) -> None:
     world.answers.failing = {"extract"}
     payload = {"rows": "{{upstream.extract.result.rows}}", "error": "{{upstream.extract.error}}"}

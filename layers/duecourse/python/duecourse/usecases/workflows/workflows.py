@@ -16,7 +16,7 @@ outcome. Until it ends again, the outcomes of all steps downstream do not count 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -38,7 +38,7 @@ from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.workflows.graph import Graph, Step, StepOutcome, StepOutcomes, end_of, numbers_in, read_ref
-from duecourse.domain.workflows.results import UpstreamResultError, filled, taken_by
+from duecourse.domain.workflows.results import UpstreamResultError, filled, result_faults, taken_by
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.domain.workflows.view import WorkflowRunView, viewed
 from duecourse.messages import START, Cancel, Command, Evaluate, RunMessage
@@ -151,19 +151,34 @@ class Payloads:
         taken = [each for _, _, each in taken_by(job.payload) if each is not None]
         if not taken:
             return Prepared(job)
-        named = {graph.numbers[each.job] for each in taken if each.job in graph.numbers}
-        names = [name_in(run, graph.steps[number]) for number in sorted(named)]
-        found = {record.job_id: record for record in self.store.records(run.tenant, names)} if names else {}
-        records = {step.id: found[step.job_id] for step in graph.steps if step.job_id in found}
-        for step in (graph.steps[number] for number in named):
-            if (
-                step.id not in records
-                and step.carried_over is not None
-                and step.carried_over.end is StepOutcome.SUCCEEDED
-            ):
-                raise UpstreamResultError(f"the record of {step.job_id}.{step.carried_over.run} has expired")
+        own = graph.steps[graph.of_jobs[run.job_id]].id
+        for _, detail in result_faults(job.payload, own, graph):  # the payload may be newer than the graph
+            raise UpstreamResultError(f"in the graph of this run, {detail}")
+        named = sorted({graph.numbers[each.job] for each in taken if each.job is not None})
+        records = self._records(run, graph, named)
+        if missing := [number for number in named if graph.steps[number].id not in records]:
+            self._require_unended(run, graph, missing)
         given = filled(job.payload, records, cache(lambda: self._of_workflow(run, ref.workflow)))
         return Prepared(replace(job, payload=given.payload), given.texts)
+
+    def _records(self, run: Run, graph: Graph, numbers: Sequence[int]) -> dict[str, Run]:
+        """Return the existing records of these steps, by the names of the steps."""
+        steps = {graph.steps[number].job_id: graph.steps[number] for number in numbers}
+        names = [name_in(run, step) for step in steps.values()]
+        found = self.store.records(run.tenant, names) if names else []
+        return {steps[record.job_id].id: record for record in found}
+
+    def _require_unended(self, run: Run, graph: Graph, numbers: Sequence[int]) -> None:
+        """Raise UpstreamResultError if one of these steps, which had no record, succeeded: its record has expired. A
+        step that has succeeded since then has a record now.
+        """
+        of, steps = run_of(run.identity, read_ref(run.workflow or "").workflow), sum(1 << number for number in numbers)
+        ends = self.store.read(run.tenant, of, graph.parts_of(steps), with_run=False).ends.joined(graph.carried_over)
+        succeeded = [number for number in numbers if ends.of(number) is StepOutcome.SUCCEEDED]
+        records = self._records(run, graph, succeeded)
+        for step in (graph.steps[number] for number in succeeded):
+            if step.id not in records:
+                raise UpstreamResultError(f"the record of {name_in(run, step)} has expired")
 
     def _of_workflow(self, run: Run, workflow: str) -> object:
         """Return the payload of the workflow's run: that of its request, if it had one, else the job's."""
