@@ -383,8 +383,9 @@ def test_workflows_deletion_ends_the_runs_of_the_workflow(desk: Desk) -> None:
     assert [run.state for run in desk.world.runs("slow")] == [RunState.CANCELLED]
 
 
-def test_workflows_deletion_ends_a_run_older_than_a_thousand_others(desk: Desk) -> None:
-    desk.put(NIGHTLY | {"jobs": {"slow": {"job": {"target": HTTP_TARGET}}}})
+@pytest.mark.parametrize("overlap", ["skip", "allow"])
+def test_workflows_deletion_ends_a_run_older_than_a_thousand_others(desk: Desk, overlap: str) -> None:
+    desk.put(NIGHTLY | {"overlap": overlap, "jobs": {"slow": {"job": {"target": HTTP_TARGET}}}})
     desk.world.caller.answer = lambda _: Failed("later", code="http.503")
     desk.world.until(NOON + 61)
     (alive,) = desk.world.runs("nightly")

@@ -12,6 +12,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.edit import same
 from duecourse.domain.jobs.job import UNREAD, Job, Reservation
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import Budget, Charge
 from duecourse.domain.workflows.check import Path, WorkflowFault, graph_faults, step_faults, time_faults
@@ -212,8 +213,8 @@ LOOKED_AT = 1000
 
 @dataclass(frozen=True, slots=True)
 class CancelRuns:
-    """Cancels the runs of a workflow. In addition to the newest runs, it reads the holders of the overlap locks, which
-    may be older than all runs that they blocked.
+    """Cancels the runs of a workflow. In addition to the newest runs, it reads those that wait for their steps, which
+    may be older than all others. The list of waiting runs may be stale, but only for new ones.
     """
 
     runs: RunStore
@@ -226,9 +227,8 @@ class CancelRuns:
         their lanes did not accept.
         """
         found = {run.name: run for run in self.runs.page(tenant, workflow_id, limit=LOOKED_AT, before=None)}
-        for lock in self.runs.locks(tenant, workflow_id).values():
-            if lock.holder and (holder := self.runs.get(tenant, workflow_id, lock.holder)) is not None:
-                found[holder.name] = holder
+        waiting = self.runs.by_state(tenant, (RunState.WAITING,), limit=LOOKED_AT, job_id=workflow_id)
+        found = {run.name: run for run in waiting} | found
         now = self.clock.now()
         orders = [
             message_about(run, Cancel("deleted"), now=now, nonce=self.randomness.nonce())
