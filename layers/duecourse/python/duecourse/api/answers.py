@@ -343,8 +343,7 @@ class Answering(ABC):
         """Return 404 for an unknown path, or 405 for a method that the path does not support."""
         allowed = sorted(route.method for route in self._routes if _matches(route.path, path))
         if not allowed or method in allowed:  # in the second case, the path has an invalid segment
-            paths = ", ".join(sorted({route.path for route in self._routes}))
-            raise Problem("unknown-path", f"This path does not exist; the paths are {paths}.")
+            raise Problem("unknown-path", "This path does not exist; GET /v1/openapi.json lists all paths.")
         raise Problem(
             "unknown-method",
             f"{method} is not allowed for this path; use {' or '.join(allowed)}.",
