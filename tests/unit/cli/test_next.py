@@ -63,6 +63,17 @@ def test_next_shows_the_union_of_several_schedules() -> None:
     assert refused("0 9 * * 1", "0 25 * * 1").startswith('schedule[1]: hour "25": 25 is out of range')
 
 
+@pytest.mark.parametrize("words", [("0", "9", "*", "*", "*"), ("0", "9", *map(str, range(20)))], ids=["equal", "many"])
+def test_next_asks_for_quotes_if_the_shell_has_split_a_schedule(words: tuple[str, ...]) -> None:
+    assert refused(*words).endswith('; put each schedule in quotes: duecourse next "0 9 * * 1"')
+
+
+def test_next_accepts_the_name_of_the_jobs_field_for_the_zone() -> None:
+    assert shown("@daily", "--timezone", "Asia/Tokyo", "--count", "1") == shown(
+        "@daily", "--tz", "Asia/Tokyo", "--count", "1"
+    )
+
+
 def test_next_shows_the_interpretation_and_then_the_occurrences() -> None:
     assert shown("0 9 * * mon-mon", *NEW_YORK, "--after", "2026-01-01T00:00:00Z", "--count", "2") == [
         "understood as  at 09:00 on Monday, America/New_York",

@@ -19,6 +19,7 @@ from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.schedules.schedule import counted_from, joined, read_instant
 
 EXAMPLE = 'duecourse next "30 2 * * *" --tz America/New_York --after 2026-03-07T00:00:00Z --count 3'
+QUOTED = 'duecourse next "0 9 * * 1"'
 OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold", "on_excluded": "--on-excluded"}
 """The options of the engine's fields with another name."""
 
@@ -26,7 +27,15 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold",
 # click receives the values as plain text, so that the schedule engine reports all errors, in one line.
 @click.command("next", cls=Command, example=EXAMPLE)
 @click.argument("schedules", metavar="SCHEDULE...", nargs=-1)
-@click.option("--tz", default="UTC", show_default=True, metavar="ZONE", help="IANA time zone, such as Europe/Berlin.")
+@click.option(
+    "--tz",
+    "--timezone",
+    "tz",
+    default="UTC",
+    show_default=True,
+    metavar="ZONE",
+    help="IANA time zone, such as Europe/Berlin.",
+)
 @click.option("--after", metavar="INSTANT", help="Only occurrences after this instant (ISO-8601).  [default: now]")
 @click.option(
     "--count",
@@ -103,7 +112,7 @@ def next_command(
         _answer_cases()
         return
     if not schedules:
-        raise UsageError('schedule: is missing; run a command such as duecourse next "0 9 * * 1"')
+        raise UsageError(f"schedule: is missing; run a command such as {QUOTED}")
     from duecourse.cli.preview_text import preview_text
     from duecourse.domain.schedules.preview import preview_schedule
 
@@ -117,7 +126,11 @@ def next_command(
         raise UsageError(f"--exclude: {error.detail}") from None
     except ScheduleError as error:
         name = OPTIONS.get(error.field, _named(error.field))
-        raise UsageError(f"{name if error.index is None else f'{name}[{error.index}]'}: {error.detail}") from None
+        split = name == "schedule" and len(schedules) > 1 and not any(" " in each for each in schedules)
+        quotes = f"; put each schedule in quotes: {QUOTED}" if split else ""
+        raise UsageError(
+            f"{name if error.index is None else f'{name}[{error.index}]'}: {error.detail}{quotes}"
+        ) from None
     if as_json:
         click.echo(orjson.dumps(preview.document(), option=orjson.OPT_INDENT_2))
     else:
