@@ -163,4 +163,4 @@ def test_doctor_lines_fit_the_terminal(
     lines = click.unstyle(capsys.readouterr().out).splitlines()
     assert max(map(len, lines)) <= 80
     assert " ".join(" ".join(lines).split()).startswith(f"bad cursors {says} first: correct")
-    assert all(line.startswith(" " * min(23, 80 - length - 1)) for line in lines[1:])
+    assert all(line.startswith(" " * min(26, 80 - length - 1)) for line in lines[1:])

@@ -17,8 +17,8 @@ STAGE_HELP = """\
 The stage to check, with your AWS credentials and region. The default is the local stack of this checkout.
 [env: DUECOURSE_STAGE]"""
 
-VERDICT, SAYS = 8, 23
-"""The width of a verdict, and the column in which its text begins."""
+VERDICT, NAME, SAYS = 8, 16, 26
+"""The widths of a verdict and of a check's name, and the column in which its text begins."""
 
 COLOURS = {"ok": "green", "warning": "yellow", "bad": "red", "unknown": "magenta"}
 
@@ -62,7 +62,7 @@ def doctor(stage: str, as_json: bool) -> None:
 
 def print_check(check: Check) -> None:
     """Print the result of a check with its first step and its runbook, in lines that fit the terminal."""
-    first, *more = fitted(f"{check.verdict:<{VERDICT}} {check.name:<13} {check.says}", SAYS)
+    first, *more = fitted(f"{check.verdict:<{VERDICT}} {check.name:<{NAME}} {check.says}", SAYS)
     lines = [f"{click.style(first[:VERDICT], fg=COLOURS[check.verdict])}{first[VERDICT:]}", *more]
     for word, text in (("first:", check.do), ("see", check.runbook)):
         if text:
