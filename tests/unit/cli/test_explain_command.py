@@ -490,6 +490,14 @@ def test_cli_tail_shows_changes_from_now_on_until_interrupted() -> None:
     assert [json.loads(line)["state"] for line in shown.stdout.splitlines()] == ["RETRYING", "DEAD"]
 
 
+def test_cli_tail_rejects_an_unknown_job() -> None:
+    problem = {"title": "Not Found", "type": "/problems/unknown-job", "detail": 'There is no job "nightyl".'}
+    with http_target(documents(lambda _: (404, problem))) as server:
+        refused = duecourse(server.url(""), "runs", "tail", "nightyl", "--seconds", "0")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr == "duecourse: there is no job nightyl; list the jobs with duecourse jobs list\n"
+
+
 def test_cli_tail_has_one_line_for_runs_that_are_queued_for_later() -> None:
     later = [f"2100-01-01T00:00:{second:02}Z" for second in range(10, 40, 10)]
     ahead = [{**RUN, "id": f"nightly.{due}", "state": "QUEUED", "due": due, "error": None} for due in later]

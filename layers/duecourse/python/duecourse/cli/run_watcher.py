@@ -51,6 +51,11 @@ class RunWatcher:
         """Every seen run in its latest state."""
         return tuple(self._seen.values())
 
+    @property
+    def job_ids(self) -> tuple[str, ...]:
+        """The followed jobs that exist."""
+        return tuple(self._job_ids)
+
     def follow(self, job_ids: Iterable[str]) -> None:
         """Also follow these jobs."""
         self._job_ids += [job_id for job_id in job_ids if job_id not in self._job_ids]

@@ -14,7 +14,7 @@ from duecourse.cli.commands.options import answer_options, connected
 from duecourse.cli.due_runs import is_ahead
 from duecourse.cli.output.runs import print_ahead
 from duecourse.cli.run_watcher import RunWatcher
-from duecourse.cli.terminal import Command, escaped, plain
+from duecourse.cli.terminal import CliError, Command, escaped, plain
 from duecourse.cli.when import local_zone, moment
 from duecourse.client import Client, Page
 from duecourse.client.models import Run
@@ -39,6 +39,8 @@ def tail(
     with connected(api, sign) as client:
         watcher = RunWatcher(_Troubled(client, begin) if not job_ids else client, _trouble, job_ids or ("",))
         watcher.poll()
+        if unknown := ", ".join(job_id for job_id in job_ids if job_id not in watcher.job_ids):
+            raise CliError(plain(f"there is no job {unknown}; list the jobs with duecourse jobs list"))
         if not as_json:
             click.echo(plain(f"following {followed}; Ctrl-C stops"), err=True)
         ends = None if seconds is None else time.monotonic() + seconds
