@@ -86,6 +86,13 @@ class WaitTimeoutError(CliError):
     exit_code = 124
 
 
+def usage_text(error: click.UsageError) -> str:
+    """Return click's message in the form of the other errors, with the command that shows the help."""
+    text = error.format_message().removesuffix(".")
+    path = "duecourse" if error.ctx is None else error.ctx.command_path
+    return plain(f"{text[:1].lower()}{text[1:]}; see {path} --help")
+
+
 class _WithExample(click.Command):
     def __init__(self, *args: Any, example: str, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
@@ -98,9 +105,7 @@ class _WithExample(click.Command):
         except click.exceptions.NoArgsIsHelpError:
             raise  # prints the help
         except click.UsageError as error:
-            text = error.format_message().removesuffix(".")
-            path = "duecourse" if error.ctx is None else error.ctx.command_path
-            raise UsageError(plain(f"{text[:1].lower()}{text[1:]}; see {path} --help")) from error
+            raise UsageError(usage_text(error)) from error
 
     def get_short_help_str(self, limit: int = 0) -> str:
         """Return the whole first sentence of the help for the list of commands, which wraps it."""

@@ -18,7 +18,7 @@ from duecourse.cli.manifests.documents import FaultsError, Manifest, read_files
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, in_turn, patient, plan, told
 from duecourse.cli.output.documents import Plan, PlannedField, PlannedStep
 from duecourse.cli.output.values import print_json, schedule_text
-from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
+from duecourse.cli.terminal import CliError, Command, UsageError, plain, say, usage_text
 from duecourse.client import ApiError, ApiUnreachableError, Client
 
 EXAMPLE = """\
@@ -54,7 +54,7 @@ class Applying(Command):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            raise CliError(error.format_message()) from error
+            raise CliError(usage_text(error)) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Raises CliError."""
