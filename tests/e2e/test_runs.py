@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from duecourse.cli.local.emulator import aws
+from duecourse.cli.terminal import CliError
 from duecourse.client.models import Job, Run
 from duecourse.worker import Worker, WorkerRun
 from tests.support.deployed import SOON_ONCE
@@ -107,3 +108,8 @@ def test_runs_that_died_are_listed_and_redriven_once_the_cause_is_fixed(
     assert system.client.list_dead_runs(job_id="too-soon").items == ()
     (message,) = sqs.receive_message(QueueUrl=queue_url, MaxNumberOfMessages=10)["Messages"]
     assert dead.id in message["Body"]
+
+
+def test_local_logs_of_an_unknown_function_list_the_functions(system: System) -> None:
+    with pytest.raises(CliError, match=r"no function is named nope; the functions are .*ExecuteNormal"):
+        list(aws.logged(system.stack.endpoint, "nope", 1))

@@ -62,13 +62,18 @@ def invoke(endpoint: str, function: str, payload: bytes = b"{}") -> None:
 
 
 def logged(endpoint: str, function: str, limit: int) -> Iterator[str]:
-    """Yield the last lines of every function whose name contains the text, oldest first."""
+    """Yield the last lines of every function whose name contains the text, oldest first. Raises CliError if there is
+    no such function.
+    """
     logs = client(endpoint, "logs")
+    groups = dict(_log_groups(client(endpoint, "lambda")))
+    chosen = [name for name in groups if function.casefold() in name.casefold()]
+    if not chosen:
+        raise CliError(f"no function is named {function}; the functions are {', '.join(sorted(groups))}")
     found: list[tuple[int, str, str]] = []
-    for name, group in _log_groups(client(endpoint, "lambda")):
-        if function.casefold() in name.casefold():
-            for page in logs.get_paginator("filter_log_events").paginate(logGroupName=group):
-                found += [(event["timestamp"], name, event["message"].rstrip()) for event in page["events"]]
+    for name in chosen:
+        for page in logs.get_paginator("filter_log_events").paginate(logGroupName=groups[name]):
+            found += [(event["timestamp"], name, event["message"].rstrip()) for event in page["events"]]
     for timestamp, name, message in sorted(found, key=lambda event: event[0])[-limit:]:
         yield f"{datetime.fromtimestamp(timestamp / 1000, UTC):%H:%M:%S} {name}  {message}"
 
