@@ -513,6 +513,44 @@ def test_run_commands_name_jobs_that_could_not_be_paused():
     )
 
 
+def test_run_commands_show_the_error_and_the_next_attempt_while_they_wait():
+    retrying = {**RUN, "state": "RETRYING", "reason": None, "finished_at": None, "attempts": 1}
+    states = [{**retrying, "next_attempt_at": "2026-11-21T03:00:09Z"}, DONE]
+
+    def answer(path, _query):
+        if path == f"/v1/runs/{RUN['id']}":
+            return states.pop(0)
+        return RUN if path.endswith("/run") else JOB
+
+    with served(answer) as api:
+        result = told_at(api, "jobs", "run", "nightly", "--wait")
+    first = result.stdout.splitlines()[0]
+    assert first.endswith("  RETRYING 1/3  next 03:00:09  GET https://example.com answered 503 [busy]")
+
+
+def test_run_commands_print_each_of_several_invalid_fields_on_its_own_line():
+    fault = {"pointer": "/schedule", "detail": "is required"}
+    problem = {"title": "Unprocessable Content", "detail": "2 fields are invalid; nothing was changed."}
+    several = {**problem, "errors": [{"pointer": "/retry/max", "detail": "is not a known field"}, fault]}
+    with http_target(documents(lambda _: (422, several))) as api:
+        refused = duecourse(api, "jobs", "create", text="{}")
+    assert refused.stderr.splitlines() == [
+        "duecourse: 422 Unprocessable Content - 2 fields are invalid; nothing was changed.",
+        "  retry/max: is not a known field",
+        "  schedule: is required",
+    ]
+
+
+@pytest.mark.parametrize(("dollars", "says"), [(0.000_02, "less than $0.01"), (1.5, "about $1.50")])
+def test_run_commands_show_the_cost_of_a_backfill_in_cents(dollars, says):
+    plan = {"count": 4, "suffix": None, "ends_at": "2026-11-21T03:00:00Z", "at_once": 1, "results": {"missing": 4}}
+    answers = {"/v1/jobs/nightly": {**JOB, "timezone": "UTC"}}
+    backfill = {**plan, "estimated_cost_usd": dollars}
+    with served(lambda path, _query: answers.get(path, backfill)) as api:
+        shown = told_at(api, "jobs", "backfill", "nightly", "--from", "2026-11-01", "--to", "2026-11-05", "--dry-run")
+    assert shown.stdout.splitlines()[1].endswith(f"at most 1 at a time, {says}; nothing was started"), shown.output
+
+
 @pytest.mark.parametrize("payload", ['{"version": 7}', "@FILE", "@-"], ids=["text", "file", "input"])
 def test_run_commands_read_a_payload_from_text_a_file_or_standard_input(payload, tmp_path):
     (tmp_path / "p.json").write_text('{"version": 7}')

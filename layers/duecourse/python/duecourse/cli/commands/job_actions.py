@@ -13,7 +13,7 @@ import click
 from duecourse.cli.commands.listing import instant_option
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.commands.runs import zone_of_job
-from duecourse.cli.output.runs import print_found_runs, print_run, progress_of
+from duecourse.cli.output.runs import coming_of, print_found_runs, print_run
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, UsageError, WaitTimeoutError, plain, read_text, say
 from duecourse.cli.when import duration_of, local_zone, moment
@@ -116,8 +116,10 @@ def _followed(client: Client, run_id: str, timeout: float | None, *, quiet: bool
     told = None
     while True:
         found = client.get_run(run_id)
-        reported = progress_of(found)
-        said = f"{found.state} {found.attempts}/{found.max_attempts}" + (f"  {reported}" if reported else "")
+        failed = found.error if found.state == "RETRYING" else None
+        said = "  ".join(
+            filter(None, [f"{found.state} {found.attempts}/{found.max_attempts}", coming_of(found), failed])
+        )
         if said != told and not quiet:
             say(f"{moment(datetime.now(UTC), local_zone())}  {said}")
             told = said
@@ -213,7 +215,8 @@ def backfill(
             force_new_key=force_new_key,
         )
         found = ask(dry_run=True)
-        price = f"about ${found.estimated_cost_usd:.4f}"
+        dollars = found.estimated_cost_usd
+        price = "less than $0.01" if dollars < 0.01 else f"about ${dollars:,.2f}"
         number = f"{found.count:,} run{'s' * (found.count != 1)}"
         most = "" if found.at_once is None else f", at most {found.at_once} at a time"
         told = f"{number} of {job_id}, the last one at {moment(found.ends_at, zone)}{most}, {price}"

@@ -111,11 +111,19 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
         remedy = "the token is missing, expired or of another stage: set DUECOURSE_TOKEN, or use duecourse login"
         raise CliError(plain(f"{error}; {remedy}")) from error
     except ApiError as error:
-        raise CliError(plain(str(error))) from error
+        raise CliError(_text(error)) from error
     except UnicodeEncodeError as error:
         raise UsageError("an id or a cursor contains an unpaired surrogate; correct it. No request was sent") from error
     except ApiUnreachableError as error:
         raise CliError(plain(f"{error}; check that the stack is running and that --api is correct")) from error
+
+
+def _text(error: ApiError) -> str:
+    """Return an error in one line, or with a line for each of several invalid fields."""
+    text = plain(str(error))
+    for fault in map(plain, map(str, error.faults if len(error.faults) > 1 else ())):
+        text = text.replace(f" - {fault}", f"\n  {fault}")
+    return text
 
 
 def _remember(context: click.Context, _option: click.Parameter, token: str | None) -> None:

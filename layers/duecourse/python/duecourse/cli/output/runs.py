@@ -85,7 +85,7 @@ def progress_of(run: Run) -> str | None:
     return ", ".join(filter(None, [share, run.note])) or None
 
 
-def _coming(run: Run) -> str:
+def coming_of(run: Run) -> str:
     """Return the progress of an active run, or the time of day of the next attempt."""
     if run.next_attempt_at is not None:
         return f"next {run.next_attempt_at.astimezone(local_zone()):%H:%M:%S}"
@@ -128,7 +128,7 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
             coloured(run.state, run.reason if wide or not run.code else None),
             "" if failed else lateness(run.lateness_seconds),
             f"{run.attempts}/{run.max_attempts}",
-            _coming(run),
+            coming_of(run),
             *([str(run.count)] if coverage else []),
             *more(run),
             run.code or "",
