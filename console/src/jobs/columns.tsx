@@ -27,7 +27,7 @@ export const columns = (zone: string): Column<Job>[] => [
     ),
   },
   { id: "state", header: "State", width: 140, card: 50, cell: (job) => <JobStatus state={job.state} /> },
-  { id: "last", header: "Last runs", width: 115, card: 50, cell: (job) => <LastRuns job={job} /> },
+  { id: "last", header: "Last runs", width: 122, card: 50, cell: (job) => <LastRuns job={job} /> },
   {
     id: "next",
     header: <Zoned text="Next occurrence" zone={zone} />,
