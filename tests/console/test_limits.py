@@ -37,6 +37,8 @@ def test_limits_page_lists_keys_and_shows_their_runs(
     page.reload()
     row = page.get_by_role("row").filter(has_text="crm-eu")
     expect(row).to_contain_text("Set in the jobs")
+    expect(row.get_by_role("gridcell", name="1 for a place", exact=True)).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Set by")).to_be_in_viewport(ratio=1)
     row.get_by_role("link", name="crm-eu").click()
     expect(
         page.get_by_text(
@@ -47,6 +49,16 @@ def test_limits_page_lists_keys_and_shows_their_runs(
     expect(page.get_by_role("grid", name="Active runs").get_by_role("link", name=first)).to_be_visible()
     expect(page.get_by_role("grid", name="Runs that wait for a place").get_by_role("link", name=second)).to_be_visible()
     assert accessibility_faults(page) == []
+
+
+def test_limits_page_lists_nothing_after_a_key_without_waiting_runs(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.put_limit("crm-eu", concurrency=5)
+    page = open_page(console, "/limits")
+    expect(
+        page.get_by_role("row").filter(has_text="crm-eu").get_by_role("gridcell", name="0", exact=True)
+    ).to_be_visible()
 
 
 def test_limits_page_changes_and_deletes_a_limit(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:

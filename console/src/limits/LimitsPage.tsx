@@ -4,7 +4,7 @@ import { fetcher } from "../api/client";
 import { to } from "../app/routes";
 import { PagedTable } from "../shared/PagedTable";
 import { usePages } from "../shared/usePages";
-import { limitText, rateText } from "./texts";
+import { limitText, rateText, waitingText } from "./texts";
 
 export default function LimitsPage() {
   const pages = usePages(["limits"], async (cursor, signal) => {
@@ -29,7 +29,7 @@ export default function LimitsPage() {
           id: "key",
           header: "Key",
           isRowHeader: true,
-          width: 260,
+          width: 220,
           grow: 2,
           cell: (each) => (
             <span className="text">
@@ -38,29 +38,9 @@ export default function LimitsPage() {
           ),
         },
         { id: "limit", header: "Limit", width: 160, cell: (each) => limitText(each.concurrency) },
-        { id: "rate", header: "Rate", width: 200, cell: (each) => rateText(each.rate) },
-        {
-          id: "waiting",
-          header: "Waiting (place)",
-          width: 150,
-          labelled: true,
-          cell: (each) => each.waiting,
-        },
-        {
-          id: "rated",
-          header: "Waiting (rate)",
-          width: 150,
-          labelled: true,
-          cell: (each) => each.waiting_for_rate,
-        },
-        {
-          id: "guarded",
-          header: "Waiting (breaker)",
-          width: 170,
-          labelled: true,
-          cell: (each) => each.waiting_for_breaker,
-        },
-        { id: "by", header: "Set by", width: 200, grow: 1, cell: (each) => each.updated_by },
+        { id: "rate", header: "Rate", width: 210, cell: (each) => rateText(each.rate) },
+        { id: "waiting", header: "Waiting runs", width: 220, grow: 1, wraps: true, cell: waitingText },
+        { id: "by", header: "Set by", width: 140, grow: 1, cell: (each) => each.updated_by },
       ]}
     />
   );

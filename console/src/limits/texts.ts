@@ -1,3 +1,5 @@
+import type { Schemas } from "../api/client";
+
 /** A key's stored rate in words. */
 export function rateText(rate: { per_minute: number; burst: number } | null): string {
   return rate === null ? "Set in the jobs" : `${rate.per_minute} per minute, burst ${rate.burst}`;
@@ -15,4 +17,14 @@ export function breakerText(state: "open" | "half_open", failures: number): stri
 export function limitText(concurrency: number | null): string {
   if (concurrency === null) return "Set in the jobs";
   return concurrency === 0 ? "0 (no run starts)" : String(concurrency);
+}
+
+/** The numbers of a key's waiting runs, in words. */
+export function waitingText(key: Schemas["ListedLimit"]): string {
+  const counts: [number, string][] = [
+    [key.waiting, "a place"],
+    [key.waiting_for_rate, "the rate"],
+    [key.waiting_for_breaker, "the breaker"],
+  ];
+  return counts.flatMap(([count, what]) => (count > 0 ? [`${count} for ${what}`] : [])).join(", ") || "0";
 }
