@@ -89,7 +89,8 @@ class Target:
         return (
             f"no {python} on the PATH, so the layers are deployed as source: each cold start compiles its imports, "
             "which takes over a second and exceeds the budget of a cold import (benchmarks/RESULTS.md, cold). Install "
-            f"{python} (`.tools/bin/uv python install {self.python}`, or your system's package) and run this again"
+            f"{python} (`uv python install {self.python}` with the uv on the PATH or in .tools/bin, or your system's "
+            "package) and run this again"
         )
 
     @property

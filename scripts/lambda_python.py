@@ -35,7 +35,7 @@ def run_tests(name: str) -> int:
     """Run the unit tests with the interpreter `name` in a separate environment. Return the exit code."""
     python = shutil.which(name)
     if python is None or not works([python, "-c", ""]):
-        print(f"test-314: skipped: {name} was not found; install it: `.tools/bin/uv python install 3.14`")
+        print(f"test-314: skipped: {name} was not found; install it: `uv python install 3.14` (uv: PATH or .tools/bin)")
         return 0
     folder = ROOT / ".build" / f"venv-{Path(name).name}"
     packages = f"{python} {digest('requirements/dev.txt')}"

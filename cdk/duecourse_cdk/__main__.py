@@ -37,7 +37,9 @@ def documents(template: Mapping[str, Any]) -> Found:
 
 
 def main(folder: str) -> int:
-    """Write the files and print their names. Return 1 if a document is omitted, otherwise 0."""
+    """Write the documents of all templates in `folder` and print the files' names. Return 1 if a document is omitted,
+    otherwise 0.
+    """
     left_out = False
     for path in sorted(Path(folder).rglob(f"*{TEMPLATE}")):
         found = documents(json.loads(path.read_text(encoding="utf-8")))

@@ -14,7 +14,7 @@ from infra.settings.config import StageConfig
 
 
 class Severity(StrEnum):
-    """`page` pages the person on call. `ticket` can wait until the next working day."""
+    """`page` pages the person on call. `ticket` can wait until morning."""
 
     PAGE = "page"
     TICKET = "ticket"

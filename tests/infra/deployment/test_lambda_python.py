@@ -39,7 +39,7 @@ def test_lambda_python_unit_tests_skip_with_one_message_without_that_python(tmp_
     done = check(tmp_path, "tests", "python9.99")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
-        "test-314: skipped: python9.99 was not found; install it: `.tools/bin/uv python install 3.14`"
+        "test-314: skipped: python9.99 was not found; install it: `uv python install 3.14` (uv: PATH or .tools/bin)"
     ]
 
 

@@ -42,7 +42,7 @@ class Rules(TypedDict, total=False):
     dst_gap: Literal["next", "skip"]
     dst_fold: Literal["first", "second", "both"]
     exclude: Sequence[str]
-    """Instants, dates, ranges of dates and cron expressions, as in a job: ``["2026-12-24/2027-01-02"]``."""
+    """Instants, dates, ranges of dates, windows and cron expressions, as in a job: ``["2026-12-24/2027-01-02"]``."""
     on_excluded: Literal["skip", "previous", "next"]
     anchor: datetime | None
     """The instant from which a rate counts. The default is ``start``; without it, the instant after which occurrences

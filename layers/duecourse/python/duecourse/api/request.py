@@ -190,7 +190,7 @@ def read_absent(request: Request) -> bool:
 
 
 def read_key(request: Request) -> str | None:
-    """Return the header's value, or None without the header. Raises Problem (400)."""
+    """Return the value of the Idempotency-Key header, or None without the header. Raises Problem (400)."""
     text = request.headers.get(IDEMPOTENCY_KEY)
     if text is None:
         return None

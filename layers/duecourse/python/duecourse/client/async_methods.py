@@ -240,8 +240,8 @@ class AsyncMethods(ABC):
         created. With an `Idempotency-Key` the same request can be repeated for one day without creating a second
         job: it returns the job of the first request (200).
 
-        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
-        key has no further effect.
+        `idempotency_key`: your own unique key for this request, such as a UUID. You can safely repeat the request
+        with the same key.
         """
         return self._send(Call("POST", "jobs", idempotency_key=idempotency_key, body=job), Job)
 
@@ -414,8 +414,8 @@ class AsyncMethods(ABC):
 
         `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
-        key has no further effect.
+        `idempotency_key`: your own unique key for this request, such as a UUID. You can safely repeat the request
+        with the same key.
 
         `from_`: ISO-8601 with an offset, preferably UTC with Z.
 
@@ -599,8 +599,8 @@ class AsyncMethods(ABC):
 
         `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
-        key has no further effect.
+        `idempotency_key`: your own unique key for this request, such as a UUID. You can safely repeat the request
+        with the same key.
 
         `at`: an instant with an offset, or a time in the job's zone, such as 2026-12-24T18:00:00.
         """
@@ -632,8 +632,8 @@ class AsyncMethods(ABC):
 
         `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
-        key has no further effect.
+        `idempotency_key`: your own unique key for this request, such as a UUID. You can safely repeat the request
+        with the same key.
         """
         return self._send(
             Call(
@@ -708,8 +708,8 @@ class AsyncMethods(ABC):
 
         `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
 
-        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
-        key has no further effect.
+        `idempotency_key`: your own unique key for this request, such as a UUID. You can safely repeat the request
+        with the same key.
         """
         return self._send(
             Call(
@@ -748,8 +748,8 @@ class AsyncMethods(ABC):
         Creates up to 100 jobs. Each job has its own result, and an error in one job does not affect the other jobs.
         An `Idempotency-Key` applies to each position of the list separately.
 
-        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
-        key has no further effect.
+        `idempotency_key`: your own unique key for this request, such as a UUID. You can safely repeat the request
+        with the same key.
         """
         return self._send(Call("POST", "jobs/batch", idempotency_key=idempotency_key, fields={"jobs": jobs}), Batch)
 
@@ -857,10 +857,10 @@ class AsyncMethods(ABC):
         """Create an API key.
 
         The key starts runs of one job. Only its hash is stored, so this response is the only one that contains the
-        key. A repeated request with the same `Idempotency-Key` replaces the key.
+        key. A repeated request with the same `Idempotency-Key` replaces the first API key.
 
-        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
-        key has no further effect.
+        `idempotency_key`: your own unique key for this request, such as a UUID. You can safely repeat the request
+        with the same key.
 
         `scope`: the job that the key can run: run:JOB.
 
@@ -1199,8 +1199,8 @@ class AsyncMethods(ABC):
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
 
-        `idempotency_key`: your own unique key for this request, such as a UUID. A repeated request with the same
-        key has no further effect.
+        `idempotency_key`: your own unique key for this request, such as a UUID. You can safely repeat the request
+        with the same key.
         """
         return self._send(
             Call(

@@ -193,7 +193,7 @@ class WaitQueues(Protocol):
         """
 
     def remove_calls(self, tenant: str, job_id: str, calls: Collection[str]) -> Watch | None:
-        """Remove these calls from the watch. Return the watch after it, or None if there is none."""
+        """Remove these calls from the watch. Return the changed watch, or None if there is no watch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Named targets of the stage in SSM Parameter Store."""
+"""The stage's registered tasks: named targets in SSM Parameter Store."""
 
 from __future__ import annotations
 

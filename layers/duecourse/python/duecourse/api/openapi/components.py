@@ -268,8 +268,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     ),
     "IdempotencyKey": _header(
         "Idempotency-Key",
-        "Your own unique key for this request, such as a UUID. A repeated request with the same key has no "
-        "further effect.",
+        "Your own unique key for this request, such as a UUID. You can safely repeat the request with the same key.",
         {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
         "8e03978e-40d5-43e8-bc93-6894a57f9324",
     ),

@@ -108,7 +108,7 @@ def described(route: Route) -> tuple[str, str]:
 
 
 def braces(path: str) -> str:
-    """Return a path in the format of the document."""
+    """Return a route's path in the format of OpenAPI: `/v1/jobs/<job_id>` becomes `/v1/jobs/{job_id}`."""
     return path.replace("<", "{").replace(">", "}")
 
 

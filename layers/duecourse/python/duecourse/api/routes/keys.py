@@ -164,7 +164,7 @@ def create_key(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
     """Create an API key.
 
     The key starts runs of one job. Only its hash is stored, so this response is the only one that contains the key. A
-    repeated request with the same `Idempotency-Key` replaces the key.
+    repeated request with the same `Idempotency-Key` replaces the first API key.
     """
     own = read_key(request)
     body = read_body(request, KeyBody, kind="invalid-key")

@@ -159,7 +159,7 @@ def _accounts(place: Place) -> list[str]:
 
 
 class _Record:
-    """The record of an erasure, `TENANT#<tenant>/ERASURE#<ms>`: who, when, and what was erased."""
+    """The record of an erasure, `TENANT#<tenant>/ERASURE#<ms>`: its author, its times, and what was erased."""
 
     def __init__(self, place: Place, since: float) -> None:
         self._place = place

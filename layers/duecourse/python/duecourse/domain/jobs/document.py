@@ -188,7 +188,7 @@ class ChangeRecord:
 
 
 def created(job: Job) -> ChangeRecord:
-    """Return the record of a job's creation. The job has `created_by`, and its definition has not changed since."""
+    """Return the record of a job's creation. The job has `created_by`, and its definition has never been changed."""
     first = replace(job, revision=1)
     return _changed(ChangeAction.CREATED, first, job.created_by, job.created_at, _summary(None, job))
 

@@ -139,7 +139,7 @@ def expected(cursor: Cursor, window: Window) -> int:
 
 
 def _begin(cursor: Cursor, window: Window) -> int:
-    """Return the time from which on a job's runs count (UTC seconds)."""
+    """Return the start of the time for which a job's runs are counted (UTC seconds)."""
     begin = max(window.begin, window.since)
     return begin if cursor.resume is None else max(begin, cursor.resume.at)
 

@@ -214,7 +214,7 @@ def in_wait_queue(found: Explanation, run: Run, line: Sequence[str]) -> Explanat
 
 
 def with_key(found: Explanation, run: Run, around: ExplainContext, now: float) -> Explanation:
-    """Return the explanation, with the pause of the key and the circuit breaker for which the run waits."""
+    """Return `found`, with the pause of the rate or concurrency key and the circuit breaker for which the run waits."""
     if around.closed:
         found = replace(found, sentence=f"{found.sentence} The limit of the key {run.key} is 0: no run with it starts.")
     paused_until = around.paused_until or 0.0

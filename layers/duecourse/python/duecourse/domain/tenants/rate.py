@@ -73,8 +73,8 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """Set `full_at`, provided that there is no bucket, or that its `full_at` is not between `low`, the writer's time,
-    and `high`.
+    """Set `full_at`, provided that there is no bucket, or that its `full_at` is not from `low` to `high`. `low` is the
+    writer's time.
     """
 
     full_at: int

@@ -410,8 +410,8 @@ class Backfills:
 
     def _mark(self, job: Job, wanted: Input) -> None:
         """Record that runs of the job may be in a wait queue from which no scheduled run starts them, so that index
-        repair checks it. If other requests keep changing the job, it is not recorded: then only the watch monitors the
-        wait queue.
+        repair checks the queue. If other requests keep changing the job, nothing is recorded, and only the watch
+        monitors the queue.
         """
         limited = wanted.backfill is not None and wanted.backfill.at_once is not None
         found: Job | None = job

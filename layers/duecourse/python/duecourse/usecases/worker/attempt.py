@@ -808,7 +808,9 @@ def _key_limit(run: Run, job: Job) -> int | None:
 
 
 def _key_of(template: str, job: Job) -> str | Failed:
-    """Return the run's key, or a failure if its payload has no value for it. `job` has the payload of the run."""
+    """Return the run's concurrency or rate key, or a failure if the payload has no value for it. `job` has the payload
+    of the run.
+    """
     return _rendered(partial(concurrency_key, template, job.id, job.payload))
 
 
