@@ -164,7 +164,7 @@ def purged_queue(stage: DrillStage, _other: Other) -> Outcome:
 
 
 def _backfilled(stage: DrillStage, since: datetime, until: datetime) -> Outcome:
-    """Wait until that time is over, and then backfill its missing occurrences."""
+    """Wait until `until`, and then backfill the missing occurrences since `since`."""
     seconds = 2 * AHEAD.total_seconds()
     stage.wait("waiting for the end of the lost time", lambda: datetime.now(UTC) > until, seconds=seconds)
     at_first = stage.outcome(since, lost=True).lost

@@ -208,7 +208,8 @@ def _cron(fields: Mapping[str, Any]) -> str:
     if parts[2] != "*" and parts[4] != "*":
         raise NotReadableError(
             "day_of_month and day_of_week are both restricted: Celery runs the task on days that match both, but cron "
-            "on days that match either; restrict one of them, and check the other in the task"
+            "on days that match either; create this job with + before the day of week (0 9 13 * +FRI), so that both "
+            "must match"
         )
     return " ".join(parts)
 

@@ -222,8 +222,8 @@ def _following(request: StartRequest, job: Job) -> int | None:
 
 
 def _follows(request: StartRequest, run: Run, context: AttemptContext) -> bool:
-    """Return whether the message wrote the run's record, or was sent because of it. The remaining occurrences of a
-    catch-up were sent before that record was written, although such a message still covers all of them.
+    """Return whether the message wrote the run's record, or was sent because of it. If it is the message of a
+    catch-up, the occurrences that the record does not cover were then sent before the record was written.
     """
     wrote = request.carries(run, context.message_id) or request.is_known_to(run)
     return wrote or request.attempt > 1 or request.redrive

@@ -64,7 +64,7 @@ class BucketRules:
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """Add `by` nanoseconds to `full_at`, provided that `full_at` is between `low`, the writer's time, and `high`."""
+    """Add `by` nanoseconds to `full_at`, provided that it is from `low` to `high`. `low` is the writer's time."""
 
     by: int
     low: int

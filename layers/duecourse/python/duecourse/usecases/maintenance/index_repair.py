@@ -251,7 +251,7 @@ class _Mend:
 
     def call_wait_queues(self) -> None:
         """Call the first run of each wait queue in which runs of the job wait, if the watch is lost. Later runs of the
-        job may be skipped, so that none of them calls it.
+        job may be skipped and then do not call the first run.
         """
         entry = self.entry
         try:

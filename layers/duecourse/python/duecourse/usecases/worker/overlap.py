@@ -531,7 +531,8 @@ class WaitQueue:
     def look(self, message: RunMessage, report: Report) -> None:
         """Handle the watch's message: start the first run, and send the watch's next message. That message is sent
         before its nonce is recorded: after a crash in between, this message is redelivered, and the unrecorded one is
-        dropped. If no watch is recorded, the sender of this message has not recorded it yet.
+        dropped. If no watch is recorded, the sender of this message has not recorded its nonce
+        yet, and the message is handled as usual.
         """
         for _ in range(MAX_LOOKS):
             standing = self.wait_queues.watch(message.tenant, message.line)
