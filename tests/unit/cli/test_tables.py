@@ -311,6 +311,14 @@ def test_cli_tables_have_local_times_for_one_job(columns: str) -> None:
     assert "2026-11-21 12:00:00" in runs[1]
 
 
+def test_cli_tables_without_rows_have_no_header_on_a_terminal() -> None:
+    page: dict[str, object] = {"items": [], "next_cursor": None}
+    for command in ("jobs", "workflows", "dead-letters", "limits"):
+        shown = told(page, command, "list", FORCE_COLOR="1", COLUMNS="80").stdout
+        assert shown == "No entries.\n"
+        assert told(page, command, "list").stdout.split()[0] in ("job", "workflow", "run", "key")
+
+
 def test_cli_tables_name_no_zone_without_a_time() -> None:
     assert "next occurrence  " in rows([JOB], "jobs", "list")[0] + "  "
 

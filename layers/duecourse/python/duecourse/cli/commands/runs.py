@@ -112,6 +112,13 @@ def list_runs(
         else:
             found = due_runs(read, limit=limit, cursor=cursor, now=datetime.now(UTC))
             page, ahead = Page(found.due, found.next_cursor), found.ahead
+
+    def table(items: Sequence[Run]) -> None:
+        if items:
+            print_found_runs(items, wide=output == "wide", coverage=caught_up)
+        elif not ahead:
+            say(_none(page))
+
     print_ahead(ahead, err=output == "name")
     again = ["duecourse", "runs", "list", *filter(None, [job_id])]
     again += [word for state in wanted for word in ("--state", state)]
@@ -121,9 +128,7 @@ def list_runs(
         as_json=as_json,
         output=output,
         name="id",
-        table=lambda items: (
-            print_found_runs(items, wide=output == "wide", coverage=caught_up) if items or ahead else say(_none(page))
-        ),
+        table=table,
         more=shlex.join(again),
     )
     if failed and page.items and not as_json and output == "table" and Console().is_terminal:

@@ -71,12 +71,15 @@ def print_table(
     jobs: Sequence[str] | None = None,
 ) -> None:
     """Print a table that fits the terminal, if its ids and times do. A `wide` table has all values, in lines of any
-    length. See `table`. On a terminal, the last line lists the omitted columns. `jobs`: the table has runs of these
-    jobs. On a terminal without enough space, their errors are printed on separate lines, and the jobs replace the ids
-    (the first column).
+    length. See `table`. On a terminal, the last line lists the omitted columns, and a table without rows has no header.
+    `jobs`: the table has runs of these jobs. On a terminal without enough space, their errors are printed on separate
+    lines, and the jobs replace the ids (the first column).
     """
     rows = list(rows)
     console = Console(highlight=False)
+    if not rows and console.is_terminal:
+        click.echo("No entries.")
+        return
     width = None if wide else table_width(console)
     text, widths, wanted = _laid_out(columns, rows, spare, width, zone)
     below: Sequence[Cell] = ()
