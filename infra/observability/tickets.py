@@ -1,4 +1,4 @@
-"""The alarms for the next working day: single jobs that fail or do not fire, and maintenance."""
+"""The alarms that can wait until morning: single jobs that fail or do not fire, and maintenance."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class TasksUnavailableError(Exception):
 
 
 class Tasks(Protocol):
-    """Named targets of the stage."""
+    """The stage's registered tasks: named targets."""
 
     def get(self, name: str) -> RegisteredTask | None:
         """Return the task (from a short-lived cache); None if there is none. Raises TasksUnavailableError."""

@@ -223,7 +223,7 @@ class CancelRuns:
     randomness: Randomness
 
     def __call__(self, tenant: str, workflow_id: str, generation: int) -> int:
-        """Cancel the runs of the workflow's definitions up to that generation. Return the number of cancellations that
+        """Cancel the runs of the workflow's definitions up to this generation. Return the number of cancellations that
         their lanes did not accept.
         """
         found = {run.name: run for run in self.runs.page(tenant, workflow_id, limit=LOOKED_AT, before=None)}
