@@ -86,7 +86,7 @@ class State(NamedTuple):
     """Everything, by numbers of `Kept`: `locks` by line and place, `line` by line and position, `watches` by line;
     `called` has each attempt that was called. `job` is the definition of the jobs that is in force. `rates` has the
     starts of each rate key, `paid` when starts were paid. `breakers` has the breaker of each key, `probes` the
-    instants at which a breaker opened until then, a probe of it began, and its lease ends.
+    instants at which a breaker opened until then, a probe of it began, and its lease ends or it was given back.
     """
 
     time: int
@@ -241,6 +241,8 @@ class Shared:
         probes = state.probes
         if after.probe and after.probe != before.probe:
             probes = (*probes, (after.open_until, state.time, after.probe_until))
+        elif before.probe and not after.probe and after.open_until == before.open_until:  # it is given back
+            probes = (*probes[:-1], (*probes[-1][:2], state.time))
         breakers[number] = of(after)
         return answer, state._replace(breakers=tuple(sorted(breakers.items())), probes=probes)
 
