@@ -408,6 +408,11 @@ def members(random: Random, seed: int) -> Plan:
                 operations.append(Operation(at, "patch", job, {"body": {"payload": {"new": 1}}}))
             case _:
                 operations.append(Operation(at, what, job, pick))
+    if random.random() < 0.25:  # a redrive is cancelled
+        at = round(random.uniform(15, seconds - 20), 1)
+        operations.append(Operation(at, "redrive", WORKFLOW, {"pick": 0}))
+        operations.append(Operation(round(at + random.uniform(0.2, 4), 1), "cancel", WORKFLOW, {"pick": 0}))
+        operations.append(Operation(at + 18, "rerun", WORKFLOW, {"pick": random.randint(0, 5)}))
     for name in jobs:  # in the end nothing is paused
         operations.append(Operation(seconds - 2, "patch", name, {"body": {"pause_on_failure": None}}))
         operations.append(Operation(seconds - 1, "resume", name, {"body": {"catch_up": False}}))
