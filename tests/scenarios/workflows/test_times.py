@@ -6,7 +6,7 @@ from duecourse.domain.jobs.job import Completion, JobState, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.graph import Rule
 from duecourse.messages import MessageKind
-from duecourse.testing.faults import around, before
+from duecourse.testing.faults import around, before, throttled
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, WorkflowWorld
 from tests.support.workflows import graph_of
@@ -195,6 +195,32 @@ def test_workflow_timing_separate_run_in_the_wait_queue_of_a_paused_step_stays_t
     world.until(NOON + 402)
     waited = world.run("extract", second.name.local)
     assert waited.state is W
+
+
+@pytest.mark.parametrize("until", [None, int(NOON) + 300])
+def test_workflow_timing_run_that_a_pause_kept_from_the_wait_queue_starts_after_the_pause(
+    world: WorkflowWorld, until: int | None
+) -> None:
+    """Its worker recorded that it waits, and failed before it put it in the wait queue."""
+    world.add(job("", id="extract", completion=Completion.CALLBACK, overlap=Overlap.QUEUE, workflow="nightly"))
+    first = world.run_now("extract")
+    world.until(NOON + 10)
+    world.wait_queues = around(world.wait_queues, enter=throttled(times=1))
+    second = world.run_now("extract")
+    world.work()
+    assert world.state("extract", second.name.local) == (RunState.QUEUED, None)
+    world.office.pause("extract", until=until)
+    record = world.run("extract", first.name.local)
+    assert record is not None
+    world.tell(world.about(record, MessageKind.COMPLETE))
+    world.until(NOON + 290)
+    assert world.state("extract", second.name.local) == (RunState.QUEUED, None)
+    if until is None:
+        world.wheel.refuse = lambda message: message.job_id == "extract"
+        world.office.resume("extract")
+        world.wheel.refuse = lambda _: False
+    world.until(NOON + 600)
+    assert world.state("extract", second.name.local) == (W, None)
 
 
 def test_workflow_timing_separate_dead_run_of_a_paused_step_is_redriven_after_the_resume(world: WorkflowWorld) -> None:

@@ -375,7 +375,10 @@ class LaneWorker:
         job = self.jobs.current(message.tenant, message.job_id)
         if job is None or not job.is_paused(now):
             return Conflict(run)
-        if message.key is None and (called or (isinstance(run, Queued) and run.rate_key is None)):
+        # Only messages from the wait queue show that the run is there: a worker may have failed after it recorded the
+        # wait, and before the run entered.
+        from_queue = message.waited and not message.replaces
+        if message.key is None and (called or (from_queue and isinstance(run, Queued) and run.rate_key is None)):
             item.report.add("run_held", reason=reason)
             return Disposition.ACK
         if message.key is not None:  # runs of other jobs wait behind it
