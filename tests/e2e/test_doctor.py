@@ -121,9 +121,9 @@ def test_doctor_faults_are_reported_with_their_runbooks(patient: Patient) -> Non
     assert checks["tick"]["runbook"] == "docs/runbooks.md#ticks-missing"
     assert checks["lane high"]["verdict"] == "ok"
     told = patient.told()
-    assert "bad      tick          the rule that starts the tick once a minute is DISABLED" in told
+    assert "bad      tick             the rule that starts the tick once a minute is DISABLED" in told
     assert "see docs/runbooks.md#cursorsquarantined" in told
-    assert "ok       lane high     0 visible" in told
+    assert "ok       lane high        0 visible" in told
 
 
 def test_doctor_job_paused_with_its_error_is_not_a_finding(patient: Patient) -> None:

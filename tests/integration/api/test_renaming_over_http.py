@@ -100,9 +100,9 @@ def test_renaming_does_not_allow_a_former_id_for_a_step_or_a_workflow(tables: Ta
     api.post({**BODY, "id": "old"})
     rename(api)
     workflow = {"schedule": None, "jobs": {"old": {"job_id": "old", "job": {"target": HTTP_TARGET}}}}
-    assert fault(put(api, "/v1/workflows/etl", workflow))[:2] == (409, "job-exists")
+    assert fault(put(api, "/v1/workflows/etl", workflow))[:2] == (409, "workflow-conflict")
     workflow = {"schedule": None, "jobs": {"step": {"job_id": "step", "job": {"target": HTTP_TARGET}}}}
-    assert fault(put(api, "/v1/workflows/old", workflow))[:2] == (409, "job-exists")
+    assert fault(put(api, "/v1/workflows/old", workflow))[:2] == (409, "workflow-conflict")
 
 
 @pytest.mark.parametrize("to", ["", "a b", "x" * 65, 7, None])
