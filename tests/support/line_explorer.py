@@ -34,6 +34,9 @@ REFUSED = Failed("HTTP 408", code="http.408")
 OFTEN = 0.02
 """How often something goes wrong at a step of a history that is drawn."""
 
+MOST_STEPS = 20_000
+"""Of a history that is drawn. Most have a few hundred."""
+
 DOUBLED = frozenset({"lock", "enter", "leave", "set_watch", "remove_calls", "spend", "set_breaker", "count_failure"})
 """Conditional writes that the SDK makes again when their answer is lost: what comes back is the second one's."""
 
@@ -129,13 +132,15 @@ class Explorer:
         for _ in range(histories):
             state, path = self.beginning(), list[tuple[object, ...]]()
             try:
-                while steps := list(self._steps(state)):
+                while len(path) <= MOST_STEPS and (steps := list(self._steps(state))):
                     usual = [each for each in steps if each[1].left == state.left]
                     wrong = [each for each in steps if each[1].left != state.left]
                     said, state = random.choice(wrong if wrong and (not usual or random.random() < OFTEN) else usual)
                     path.append(said)
             except BrokenError as broken:
                 raise _as_told(broken, path) from broken
+            if len(path) > MOST_STEPS:
+                raise _as_told(BrokenError("a history does not end", path[-1]), path)
             self.found.states += len(path)
         self.found.all, self.found.histories = False, histories
         return self.found

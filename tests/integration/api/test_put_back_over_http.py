@@ -182,7 +182,7 @@ def test_put_back_takes_two_reads_and_a_transaction_for_each_hundred_existing_jo
     # after the switch, since a late request may have let it expire before.
     others = {"query": 1, "get_item": 4, "put_item": 2}
     own = 1  # its job and cursor are looked for before, and written at the end
-    # The jobs again after the switch: what another request freed is claimed anew. And whether the id of the workflow, or
-    # of a job that it would create, is a former one.
+    # The jobs again after the switch: what another request freed is claimed anew. And whether an id that would be
+    # created is a former one.
     reads = 2 * HUNDREDS + own + 1
     assert metered.requests == {"batch_get_item": reads, "transact_write_items": HUNDREDS + own, **others}
