@@ -176,7 +176,8 @@ class Promises:
                 line = self.kept.values[number]
                 job = self.shared.jobs[state.job]
                 limit = (limit_of(job) if line.startswith("*") else job.active_limit) or 1
-                held = len(self.shared.held(state, line)) >= limit or self.shared.is_paused(state, line)
+                holders = {lock.holder for lock in self.shared.held(state, line)}
+                held = len(holders) >= limit or self.shared.is_paused(state, line)
                 self._is(held, "the lock is free, and nobody is called", ("time passes",))
                 self._is(named[line] == 1, "nobody watches the line", ("time passes",))
 

@@ -378,6 +378,17 @@ def test_concurrency_keys_place_that_was_taken_again_meanwhile_is_released_too(w
     assert store.locks("default", key)[0].holder != name
 
 
+def test_concurrency_keys_release_also_removes_the_place_of_an_earlier_attempt(world: World) -> None:
+    two(world, runs=1)
+    store, key, first = world.run_store, key_line("crm"), all_runs(world)[0]
+    assert store.lock("default", key, Lock(str(first.name), first.due + 1e6, 4), None, place=1) is None
+    assert store.write(varied(first, attempt=2), first) is None
+    limits(world).release("default", "crm", str(first.name))
+    world.work()
+    assert states(world) == "WW"
+    assert [*limits(world).get("default", "crm").active] == [str(all_runs(world)[1].name)]
+
+
 def test_concurrency_keys_place_that_is_taken_again_each_time_is_not_reported_as_released(world: World) -> None:
     two(world, runs=1)
     name, count = "tick-tock.20261121T120100Z", iter(range(99))
@@ -444,6 +455,29 @@ def test_concurrency_keys_place_whose_holder_vanished_is_taken_after_its_lease(w
     assert states(world) == "RQ"
     world.until(NOON + 90 + 120 + WATCH_SECONDS + 1)
     assert states(world)[1] == "W"
+
+
+def test_concurrency_keys_run_beyond_a_lowered_limit_counts_while_it_is_taken_over(world: World) -> None:
+    for job_id in "abc":
+        world.add(keyed(job_id, limit=2, max_runs=1))
+    world.until(NOON + 70)
+    store, key, first = world.run_store, key_line("crm"), world.runs("b")[0]
+    dead = varied(first, state=RunState.RUNNING, lease_until=NOON + 90, fencing_token="dead")
+    assert store.write(dead, first) is None
+    limits(world).put("default", "crm", 1, by="anna")
+    world.work()
+    world.clock.advance(100)
+
+    def take_over() -> None:
+        """Another worker receives the run's message again, after this one has read the places."""
+        lock, until = store.locks("default", key)[1], world.clock.now() + 120
+        again = varied(dead, attempt=2, lease_until=until, fencing_token="again")
+        assert store.lock("default", key, Lock(lock.holder, until, 4), lock, place=1) is None
+        assert store.write(again, dead) is None
+
+    world.run_store = around(store, get_many=before(take_over, times=1))
+    world.tell(world.about(world.runs("a")[0], MessageKind.COMPLETE))
+    assert states(world, *"abc") == "SRQ"
 
 
 def test_concurrency_keys_place_whose_holder_never_began_is_taken_after_its_lease(world: World) -> None:

@@ -285,7 +285,10 @@ def test_overlap_run_that_waits_for_its_key_keeps_the_lock_of_its_job(key: str |
     [
         (RunState.RUNNING, 1, "crm", True),
         (RunState.RUNNING, 1, "other", False),
-        (RunState.RUNNING, 2, "crm", False),
+        (RunState.RUNNING, 2, "crm", True),
+        (RunState.RUNNING, 2, "other", False),
+        (RunState.WAITING, 2, "crm", True),
+        (RunState.RETRYING, 2, "crm", False),
         (RunState.WAITING, 1, "crm", True),
         (RunState.RETRYING, 1, "crm", False),
         (RunState.SUCCEEDED, 1, "crm", False),
@@ -294,7 +297,7 @@ def test_overlap_run_that_waits_for_its_key_keeps_the_lock_of_its_job(key: str |
         (None, 0, None, True),
     ],
 )
-def test_overlap_place_of_a_key_belongs_to_one_attempt(
+def test_overlap_place_of_a_key_belongs_to_its_attempt_and_to_later_ones_with_the_key(
     state: RunState | None, attempt: int, key: str | None, taken: bool
 ) -> None:
     lock = Lock("tick-tock.20261121T120100Z", DUE + 120.0, rank=2)

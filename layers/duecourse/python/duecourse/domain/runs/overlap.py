@@ -218,13 +218,16 @@ def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
 
     The place belongs to one attempt. It is free once the record shows that this attempt has ended, or that it started
     without this key, and once the worker is lost. An attempt that waits for a rate keeps it.
+
+    The locks are read before the records. So a record may show a later attempt than the lock: that attempt has taken a
+    place in between, perhaps this one, and the run still counts.
     """
     attempt = lock.rank // 2
     starting = now < lock.until + LEASE_MARGIN_SECONDS
     match holder:
         case Final():
             return starting and not has_released(lock, holder)
-        case Running() | Waiting() if holder.attempt == attempt and holder.key == key:
+        case Running() | Waiting() if holder.attempt >= attempt and holder.key == key:
             return _lost(holder, starting, now) is None
         case Running() | Waiting() | Retrying() if holder.attempt >= attempt:
             return False

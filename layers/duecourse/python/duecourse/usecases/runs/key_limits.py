@@ -184,8 +184,10 @@ class KeyLimitsInUse:
         """
         released, left = False, True
         for _ in range(MAX_TAKE_OVERS):
-            taken = self.overlaps.holders(tenant, key)
-            held = {place: lock for place, (lock, _) in taken.items() if lock.holder == run_id}
+            taken = {lock.holder for lock, _ in self.overlaps.holders(tenant, key).values()}
+            locks = self.runs.locks(tenant, key_line(key)) if run_id in taken else {}
+            # Also those of its earlier attempts, which would count again.
+            held = {place: lock for place, lock in locks.items() if lock.holder == run_id}
             empty = Lock("", self.clock.now())
             done = [self.runs.lock(tenant, key_line(key), empty, held[place], place=place) is None for place in held]
             released, left = released or any(done), not all(done)
