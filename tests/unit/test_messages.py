@@ -77,7 +77,7 @@ MESSAGES = st.builds(
     command=st.just(StartAttempt())
     | st.just(Evaluate())
     | st.builds(Redrive, st.booleans())
-    | st.builds(CheckDeadline, st.none() | TEXTS)
+    | st.builds(CheckDeadline, st.none() | TEXTS, st.none() | MOMENTS)
     | st.builds(Complete, st.none() | JSON)
     | st.builds(Fail, st.none() | TEXTS, st.none() | TEXTS, st.none() | st.booleans(), st.none() | MOMENTS)
     | st.builds(Cancel, st.none() | TEXTS),

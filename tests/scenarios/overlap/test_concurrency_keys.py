@@ -505,6 +505,21 @@ def test_concurrency_keys_run_whose_start_could_not_be_recorded_keeps_its_place(
     assert len(world.run_store.locks("default", key_line("crm"))) == 1
 
 
+def test_concurrency_keys_run_whose_start_could_not_be_recorded_waits_without_the_message_of_its_deadline(
+    world: World,
+) -> None:
+    def hold() -> None:
+        limits(world).put("default", "crm", 0, by="anna")
+        raise OSError("ThrottlingException")
+
+    world.run_store = around(world.run_store, write=before(hold, times=1))
+    world.add(keyed(max_runs=1, completion_seconds=300))
+    world.until(NOON + 70)
+    world.until(NOON + 1000)
+    assert states(world, "tick-tock") == "Q"
+    assert lose(world, lambda message: message.kind is MessageKind.DEADLINE) == 0
+
+
 def test_concurrency_keys_lost_call_of_the_wait_queue_is_made_again_within_half_a_minute(world: World) -> None:
     two(world, runs=1)
     held = world.wheel.put_in(world.about(all_runs(world)[0], MessageKind.COMPLETE))

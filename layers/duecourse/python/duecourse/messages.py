@@ -58,10 +58,13 @@ class Redrive:
 
 @dataclass(frozen=True, slots=True)
 class CheckDeadline:
-    """Check whether the run's deadline has passed. `deadline_message_id` identifies the message in the run's record."""
+    """Check whether the run's deadline has passed. `deadline_message_id` identifies the message in the run's record.
+    The invocation that sent the message before it started the attempt ends at `lease_until` (UTC seconds).
+    """
 
     kind: ClassVar[MessageKind] = MessageKind.DEADLINE
     deadline_message_id: str | None = None
+    lease_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +344,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "replaces": PAIRS,
     "watch": TEXT,
     "deadline_message_id": TEXT,
+    "lease_until": NUMBER,
     "bulk": FLAG,
     "key": TEXT,
     "call": TEXT,

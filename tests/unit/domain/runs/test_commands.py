@@ -51,8 +51,8 @@ def given_up(offered: StartRequest = OFFER, failed: Failed = FAILED, draw: float
     return GivenUp(offered, failed, draw)
 
 
-def deadline(offered: StartRequest = OFFER) -> DeadlineCame:
-    return DeadlineCame(offered, 0.0)
+def deadline(offered: StartRequest = OFFER, lease_until: float | None = None) -> DeadlineCame:
+    return DeadlineCame(offered, 0.0, lease_until=lease_until)
 
 
 def cancelled(offered: StartRequest = OFFER) -> CancelAsked:
@@ -109,6 +109,15 @@ def test_commands_deadline_of_an_attempt_about_to_begin_is_retried_later(state: 
     """It is armed before the record is written; that of a workflow's run which is taken over may have passed."""
     ahead = deadline(start_request(attempt=2, nonce="nonce-c"))
     assert decide(ahead, waiting_run(state)) == RetryLater(NOW + ARMED_SECONDS, "its attempt is about to begin")
+
+
+@pytest.mark.parametrize("state", [RunState.RUNNING, RunState.RETRYING, RunState.QUEUED])
+def test_commands_deadline_of_a_start_that_was_not_written_is_dropped_after_the_lease(state: RunState) -> None:
+    request = start_request(attempt=2, nonce="nonce-c")
+    begins = deadline(request, lease_until=NOW - LEASE_MARGIN_SECONDS + 1)
+    assert isinstance(decide(begins, waiting_run(state)), RetryLater)
+    never = deadline(request, lease_until=NOW - LEASE_MARGIN_SECONDS)
+    assert decide(never, waiting_run(state)) == Drop("the start that it belongs to was not written")
 
 
 @pytest.mark.parametrize("state", [state for state in RunState if state.final])

@@ -32,8 +32,9 @@ class Forwarder:
         ours = replace(message, lane=lane or self.lane or message.lane)
         if wait > MAX_DELAY_SECONDS:
             # There is one timer per purpose, so there is only one such message.
-            unnamed = replace(ours, command=CheckDeadline()) if isinstance(ours.command, CheckDeadline) else ours
-            self.timers.put(Timer(unnamed, ceil(not_before)))
+            if isinstance(ours.command, CheckDeadline):
+                ours = replace(ours, command=replace(ours.command, deadline_message_id=None))
+            self.timers.put(Timer(ours, ceil(not_before)))
             return True
         return self.lanes.send([Outgoing(ours, max(wait, 0))])[0]
 

@@ -174,12 +174,15 @@ class GivenUp:
 class DeadlineCame:
     """The attempt's deadline, as it was when the message was sent, has passed.
 
-    `deadline_message_id` is the id of the message. It is None for a timer, since a run has only one timer.
+    `deadline_message_id` is the id of the message. It is None for a timer, since a run has only one timer. The worker
+    that sent the message starts the attempt before `lease_until` (UTC seconds), or never. It is None if the attempt has
+    started, or if a release before 1.0.0 sent the message.
     """
 
     request: StartRequest
     draw: float
     deadline_message_id: str | None = None
+    lease_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -490,6 +490,8 @@ def decide_command(
     attempt = event.request.attempt
     if run.attempt != attempt:
         if isinstance(event, DeadlineCame) and run.attempt == attempt - 1 and isinstance(run, _MAY_BEGIN):
+            if event.lease_until is not None and now >= event.lease_until + LEASE_MARGIN_SECONDS:
+                return Drop("the start that it belongs to was not written")
             return RetryLater(now + ARMED_SECONDS, "its attempt is about to begin")
         return Drop(f"attempt {attempt} is over")
     if isinstance(run, Alive):

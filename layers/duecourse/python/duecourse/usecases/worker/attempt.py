@@ -776,7 +776,7 @@ class Starter:
         is called.
         """
         start = message.to_start(run.attempt, nonce=self.randomness.nonce(), not_before=deadlines.next)
-        armed = replace(start, command=CheckDeadline(deadlines.deadline_message_id))
+        armed = replace(start, command=CheckDeadline(deadlines.deadline_message_id, run.lease_until))
         return self.forwarder.send(armed, deadlines.next)
 
     def _preempt(self, holder: Run, report: Report) -> None:

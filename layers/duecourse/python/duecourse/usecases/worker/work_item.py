@@ -102,8 +102,8 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
             return Completed(request, result)
         case Fail() as failure:
             return GivenUp(request, _failed(failure), draw)
-        case CheckDeadline(deadline_message_id):
-            return DeadlineCame(request, draw, deadline_message_id)
+        case CheckDeadline(deadline_message_id, lease_until):
+            return DeadlineCame(request, draw, deadline_message_id, lease_until)
         case CheckStart() | CheckFinish() as check:
             return DeadlineChecked(request, check.deadline)
         case Cancel(reason):
