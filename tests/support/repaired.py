@@ -1,6 +1,6 @@
 """The real index repair on a state of a search: it reads the one job, whose schedule is over, and does what it does."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,11 +17,12 @@ from tests.support.wait_queue_model import Shared, State
 
 @dataclass
 class _Ports:
-    """All ports of the check; a timer that it sets is in the lane at once."""
+    """All ports of the check; the timers that it sets are in the lane at its end, one per purpose."""
 
     job: Job
     shared: Shared
     state: State
+    timers: dict[tuple[str, str], Timer] = field(default_factory=dict)
 
     def progress(self) -> Any:
         return SimpleNamespace(watermarks={0: None})
@@ -44,7 +45,7 @@ class _Ports:
         return [run for run in runs if run.state in states and run.job_id == job_id]
 
     def put(self, timer: Timer) -> None:
-        self.state = self.shared.posted(self.state, timer.message)
+        self.timers[timer.message.job_id, timer.key] = timer
 
     def now(self) -> float:
         return float(self.state.time)
@@ -58,6 +59,8 @@ def repaired(job: Job, shared: Shared, state: State) -> State:
     ids = {shared.kept.values[number].job_id for _, number in state.records} | {job.id}
     entries = [replace(entry, job_id=each, keyed=job.concurrency is not None) for each in sorted(ids)]
     IndexCheck(ports, ports, ports, ports, ports, ports, ports)(IndexPage(entries, None), report)
+    for timer in ports.timers.values():
+        ports.state = shared.posted(ports.state, timer.message)
     assert not report.counts["RepairsFailed"], report.events
     after: State = ports.state
     return state if after.lane == state.lane else after
