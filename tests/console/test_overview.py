@@ -25,6 +25,12 @@ def test_overview_counts_and_links_what_needs_attention(sampled: ServedConsole, 
     expect(page.get_by_role("link", name=re.compile("failed permanently$"))).to_be_visible()
 
 
+def test_overview_without_jobs_links_the_form_that_creates_one(console: ServedConsole, open_page: Open) -> None:
+    page = open_page(console)
+    page.get_by_role("link", name="Create job").click()
+    expect(page.get_by_role("heading", name="Create job")).to_be_visible()
+
+
 def test_overview_failed_jobs_are_named_and_redriven(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
