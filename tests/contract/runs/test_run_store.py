@@ -269,6 +269,14 @@ def test_run_store_heartbeat_of_an_ended_attempt_changes_nothing_and_returns_the
     assert store.get("default", "tick-tock", now.name.local) == now
 
 
+def test_run_store_heartbeat_does_not_replace_the_deadline_of_a_later_one(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    run = waiting()
+    store.write(run, None)
+    assert store.heartbeat(run, BEAT) is None
+    assert store.heartbeat(run, Heartbeat(NOON + 20, NOON + 85, NOTHING)) == Conflict(BEAT.beaten(run))
+
+
 def test_run_store_heartbeat_creates_no_record(any_tables: Tables) -> None:
     store = any_tables.run_store()
     assert store.heartbeat(waiting(), BEAT) == Conflict(None)

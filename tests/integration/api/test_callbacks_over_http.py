@@ -213,6 +213,19 @@ def test_callbacks_heartbeat_never_shortens_the_deadline(api: ApiClient, job: Jo
     assert stored(api) == record
 
 
+def test_callbacks_heartbeat_that_a_later_one_overtakes_does_not_shorten_the_deadline(api: ApiClient, job: Job) -> None:
+    recorded(api, waiting_run(job))
+
+    def later() -> None:
+        """The program has stopped waiting for the first response, and sends another heartbeat."""
+        api.clock.advance(20)
+        assert call(api, "heartbeat").status == 200
+
+    slow = ApiClient(api.jobs, around(api.runs, heartbeat=before(later, times=1)), api.clock)
+    assert call(slow, "heartbeat").json["heartbeat_until"] == "2026-11-21T12:01:25.000Z"
+    assert stored(api) == varied(waiting_run(job), heartbeat_at=NOON + 20, heartbeat_until=NOON + 85)
+
+
 def test_callbacks_heartbeat_changes_nothing_if_the_job_wants_none(api: ApiClient, job: Job) -> None:
     record = recorded(api, waiting_run(job, heartbeat_until=None))
     answer = call(api, "heartbeat")

@@ -86,7 +86,9 @@ class RunStore(Protocol):
         """Return whether the job still has a record of a run or a request for one. Strongly consistent."""
 
     def heartbeat(self, run: Run, beat: Heartbeat) -> Conflict | None:
-        """Write the heartbeat's fields, and nothing else, if this attempt of the run is RUNNING or WAITING."""
+        """Write the heartbeat's fields, and nothing else, if this attempt of the run is RUNNING or WAITING. A new
+        deadline is written only if the deadline is unchanged since the run was read.
+        """
 
     def list_running(self, run: Running) -> None:
         """List the run in `by_state` if its record is still the one of this start. Changes nothing else."""

@@ -341,6 +341,11 @@ def rewritten(run: AliveRun, token: str) -> AliveRun:
     return replace(run, listed=True) if isinstance(run, Running) else run
 
 
+def heartbeat_until(run: Run) -> float | None:
+    """Return the time by which the next heartbeat must arrive (UTC seconds); None if no heartbeat is expected."""
+    return run.deadlines.heartbeat_until if isinstance(run, Alive) and run.deadlines is not None else None
+
+
 def is_written_as(run: Run, other: Run) -> bool:
     """Return whether `other`, read after a write of `run`, is the result of this write, so that only its response was
     lost.

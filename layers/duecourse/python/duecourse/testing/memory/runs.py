@@ -12,7 +12,7 @@ from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded, recorded
 from duecourse.domain.runs.overlap import Lock, QueuePosition, position_in
 from duecourse.domain.runs.rate import Change, Spent, moved
-from duecourse.domain.runs.states import Alive, Run, Running, RunState, Waiting, is_written_as, state_since
+from duecourse.domain.runs.states import Run, Running, RunState, Waiting, heartbeat_until, is_written_as, state_since
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict, Input, LastRun, StateMark, Watch
 from duecourse.testing.memory.items import Items
@@ -81,6 +81,8 @@ class MemoryRunStore:
                 run.callback_hash,
             ):
                 return Conflict(standing)
+            if beat.until is not None and heartbeat_until(standing) != heartbeat_until(run):
+                return Conflict(standing)
             self.items.put_run(beat.beaten(standing))
             return None
 
@@ -134,8 +136,7 @@ def _same(standing: Run, read: Run) -> bool:
     """Return whether the record is the one that was read. Only the attributes in the table's condition are compared."""
 
     def looked_at(run: Run) -> tuple[object, ...]:
-        until = run.deadlines.heartbeat_until if isinstance(run, Alive) and run.deadlines is not None else None
-        return run.state, run.attempt, run.fencing_token, until, run.heartbeat_at
+        return run.state, run.attempt, run.fencing_token, heartbeat_until(run), run.heartbeat_at
 
     return looked_at(standing) == looked_at(read)
 

@@ -242,8 +242,8 @@ class Callbacks:
         if beat is None:
             return HeartbeatResult(run, run.cancel_requested)
         conflict = self.runs.heartbeat(run, beat)
-        if conflict is not None:
-            run = _alive(_opened(conflict.found, token))
+        if conflict is not None:  # the attempt is over, or a later heartbeat has moved the deadline
+            return self.heartbeat(_opened(conflict.found, token), token, report)
         return HeartbeatResult(beat.beaten(run), run.cancel_requested)
 
     def complete(self, run: Run, result: object) -> Run:

@@ -27,7 +27,7 @@ from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.states import Alive, Run, Running, RunState, is_written_as
+from duecourse.domain.runs.states import Run, Running, RunState, heartbeat_until, is_written_as
 from duecourse.ports import AwsError, Conflict, Executor, InlineExecutor, LastRun, ServiceError, StateMark
 
 MIN_PAGE = 25
@@ -231,9 +231,7 @@ class DynamoRunStore:
             stand = {"state": previous.state, "attempt": previous.attempt, "fencing_token": previous.fencing_token}
             # A heartbeat changes only these two values. A decision that preceded it must be made again: otherwise it
             # would end an active run or overwrite the heartbeat.
-            deadlines = previous.deadlines if isinstance(previous, Alive) else None
-            until = None if deadlines is None else deadlines.heartbeat_until
-            beat = {"heartbeat_until": until, "heartbeat_at": previous.heartbeat_at}
+            beat = {"heartbeat_until": heartbeat_until(previous), "heartbeat_at": previous.heartbeat_at}
             condition = holds(stand | beat)
         try:
             self._client.put_item(
@@ -335,12 +333,16 @@ class DynamoRunStore:
             "attempt": run.attempt,
             "hash": run.callback_hash,
         }
+        condition = "#state IN (:running, :waiting) AND #attempt = :attempt AND #hash = :hash"
+        if beat.until is not None:  # a later heartbeat may have moved the deadline further
+            condition += " AND #heartbeat_until = :standing"
+            stand["standing"] = heartbeat_until(run)
         try:
             self._client.update_item(
                 TableName=self._table,
                 Key=job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local),
                 UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in said),
-                ConditionExpression="#state IN (:running, :waiting) AND #attempt = :attempt AND #hash = :hash",
+                ConditionExpression=condition,
                 ExpressionAttributeNames=names,
                 ExpressionAttributeValues={f":{name}": value for name, value in values.pack(stand | said).items()},
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
