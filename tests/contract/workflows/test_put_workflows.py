@@ -14,13 +14,14 @@ from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
 from duecourse.ports import InlineExecutor, NoAnswerError, WorkflowStore
-from duecourse.testing.faults import answering, around, before
+from duecourse.testing.faults import answering, around, before, failing
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobExistsError, JobVersionError, Precondition
 from duecourse.usecases.jobs.membership import CLAIM_SECONDS, RESERVED_SECONDS, StepError
 from duecourse.usecases.workflows.manage import (
     GRAPH_KEPT_LONGER_DAYS,
     CancelRuns,
+    Claims,
     ManageWorkflows,
     NoWorkflowError,
     WorkflowDraft,
@@ -399,6 +400,32 @@ def test_put_workflows_refused_request_leaves_every_job_unchanged(desk: Desk) ->
     assert desk.job("extract").workflow is None
     assert desk.world.jobs.get("default", "mail") is None
     assert desk.world.jobs.get("default", "nightly") is None
+
+
+def test_put_workflows_refused_request_keeps_the_claims_of_a_concurrent_one(desk: Desk) -> None:
+    desk.create("extract")
+
+    def refused() -> None:
+        failing_store = around(desk.world.workflows, put_graph=failing(Lost()))
+        with pytest.raises(Lost):
+            desk.put("extract", inline=(), store=failing_store)
+
+    desk.put("extract", inline=(), store=interrupted(desk.world.workflows, "put_graph", refused))
+    assert desk.job("extract").workflow == "nightly"
+
+
+def test_put_workflows_refused_request_keeps_the_later_claims_of_a_concurrent_one(desk: Desk) -> None:
+    desk.create("extract")
+    workflows, clock, reach = desk.world.workflows, desk.world.clock, lambda _: None
+    steps = draft(["extract"], ()).steps
+    first, later = (
+        Claims(desk.managing().editing, workflows, clock, "default", "nightly", steps, reach) for _ in range(2)
+    )
+    for claims in (first, later):
+        claims.make({"extract": desk.job("extract")}, frozenset())
+        clock.advance(1)
+    first.release()
+    assert desk.job("extract").workflow == "nightly"
 
 
 def test_put_workflows_claim_of_an_unfinished_request_lasts_a_minute(desk: Desk) -> None:

@@ -122,7 +122,8 @@ CLAIM_TRIES = 4
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims of a request that puts `workflow`. `made` has the ids of the jobs that the request has claimed.
+    """The claims of a request that puts `workflow`. `made` has the jobs that the request has claimed, and when (UTC
+    seconds). The time is None if the job already had the workflow's name: another request may need this claim.
     `steps` are the steps in the request. `reach` raises for a job that the caller may not access.
     """
 
@@ -133,7 +134,7 @@ class Claims:
     workflow: str
     steps: Sequence[Step]
     reach: Callable[[Job | Draft], None]
-    made: list[str] = field(default_factory=list)
+    made: dict[str, float | None] = field(default_factory=dict)
 
     def make(self, jobs: Mapping[str, Job], named: frozenset[str]) -> None:
         """Make all of these jobs steps, except those that the workflow's graph contains (`named`) and those that this
@@ -151,7 +152,8 @@ class Claims:
             if faults:
                 raise WorkflowInvalidError(faults)
             refused = self.workflows.claim(list(strangers.values()), self.workflow, at=now) if strangers else []
-            self.made.extend(name for name in strangers if name not in refused)
+            for name in strangers.keys() - set(refused):
+                self.made[name] = None if strangers[name].workflow == self.workflow else now
             if not refused:
                 return
             wanted = self.workflows.jobs(self.tenant, refused)
@@ -160,12 +162,14 @@ class Claims:
         raise JobChangedError(self.workflow)
 
     def release(self) -> None:
-        """Release the jobs that a rejected request has claimed, unless they are steps of the workflow."""
+        """Release the jobs that a rejected request has claimed, unless they are steps of the workflow, or another
+        request has claimed them too.
+        """
         standing = self.editing.store.get(self.tenant, self.workflow)
         is_workflow = standing is not None and isinstance(standing.target, WorkflowTarget)
         named = self.named(ref_of(standing) if standing is not None and is_workflow else None)
         left = self.workflows.jobs(self.tenant, [name for name in self.made if name not in named])
-        mine = [job for job in left.values() if job.workflow == self.workflow]
+        mine = [job for job in left.values() if job.workflow == self.workflow and job.claimed_at == self.made[job.id]]
         self.workflows.free(mine, self.workflow, standing, at=self.clock.now())
 
     def named(self, ref: WorkflowRef | None) -> frozenset[str]:
