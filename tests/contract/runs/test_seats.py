@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
+from duecourse.adapters.dynamodb.jobs.tenants import DynamoSeats
 from duecourse.adapters.system import SystemClock
-from duecourse.domain.jobs.job import Job, Lane, Overlap
+from duecourse.domain.jobs.job import Job, Lane, Overlap, Tombstone
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import CreationTerms, SeatsChangedError
 from duecourse.testing.clock import SettableClock
+from duecourse.testing.faults import around
 from duecourse.usecases.jobs.change import Draft
+from duecourse.usecases.jobs.job_errors import JobUnknownError
 from tests.support.jobs import NOON, cursor, job
 from tests.support.tables import Tables
 from tests.support.world import World
@@ -91,6 +96,29 @@ def test_seats_of_deleted_jobs_are_reused_once_their_last_call_must_have_ended(
     desk.clock.set(NOON + 131)
     desk.create("d")
     assert (desk.stands("d"), desk.holders()) == (SEAT, ("b", "d"))
+
+
+def test_seats_of_a_job_deleted_during_the_read_are_not_reused_yet(dynamodb_tables: Tables) -> None:
+    desk = Desk(dynamodb_tables)
+    for each in ("a", "b"):
+        desk.create(each)
+
+    def read(real: Callable[..., Any], **request: Any) -> Any:
+        """Read the items one by one, in the order of their keys. The job is deleted in between."""
+        (table, how), *_ = request["RequestItems"].items()
+        found = list[Any]()
+        for key in sorted(how["Keys"], key=lambda key: (key["PK"]["S"], key["SK"]["S"])):
+            if key["SK"]["S"] == "JOB":
+                with suppress(JobUnknownError):
+                    desk.jobs.delete("default", "a")
+            answer = real(RequestItems={table: how | {"Keys": [key]}})
+            found += answer["Responses"].get(table, [])
+        return {"Responses": {table: found}}
+
+    seats = DynamoSeats(around(dynamodb_tables.client, batch_get_item=read), dynamodb_tables.jobs)
+    snapshots = seats.holders(desk.store.seats.seats("default", Lane.NORMAL))
+    assert isinstance(snapshots["a"], Tombstone)
+    assert isinstance(snapshots["b"], Job)
 
 
 def test_seats_recreated_job_waits_until_runs_of_its_predecessor_must_have_ended(

@@ -224,17 +224,17 @@ class DynamoSeats(TableStore):
         return Seats(tenant, lane, holders, float(item["looked_at"]["N"]), values.integer(item, "version"))
 
     def holders(self, seats: Seats) -> Mapping[str, JobSnapshot]:
-        keys = [job_key(seats.tenant, each, sort) for each in seats.holders for sort in (JOB, GONE)]
-        items = batch_get(self._client, self._table, keys, consistent=True)
         found: dict[str, JobSnapshot] = dict.fromkeys(seats.holders)
-        for item in sorted(items, key=lambda item: item["SK"]["S"]):  # JOB after GONE: it was created later
-            job_id = owner_of(item["PK"]["S"])[1]
-            if item["SK"]["S"] == GONE:
-                found[job_id] = Tombstone(float(item["deleted_at"]["N"]))
-            elif (job := readable(job_item.from_item, item)) is not None:
-                found[job_id] = job
-            elif "job_id" in item:  # otherwise the item only reserves the id
-                found.pop(job_id, None)
+        for sort in (JOB, GONE):  # in this order: a job that is deleted in between has left its tombstone
+            keys = (job_key(seats.tenant, each, sort) for each, snapshot in found.items() if snapshot is None)
+            for item in batch_get(self._client, self._table, keys, consistent=True):
+                job_id = owner_of(item["PK"]["S"])[1]
+                if sort == GONE:
+                    found[job_id] = Tombstone(float(item["deleted_at"]["N"]))
+                elif (job := readable(job_item.from_item, item)) is not None:
+                    found[job_id] = job
+                elif "job_id" in item:  # otherwise the item only reserves the id
+                    found.pop(job_id, None)
         return found
 
     def note(self, seats: Seats) -> None:
