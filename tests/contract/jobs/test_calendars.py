@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.wire.capacity import KB, item_bytes
 from duecourse.domain.jobs.document import renamed
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.rename import rename
 from duecourse.domain.schedules.calendars import Calendar, with_entries
 from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, packed_days
@@ -176,6 +176,25 @@ def test_calendars_job_with_an_outdated_copy_is_not_renamed_before_it_follows(an
     assert not store.rename(made, cursor(made), to.job, to.cursor, record)
     assert store.calendars.put(replace(BANK, version=3, revision=3), changed)
     assert store.rename(made, cursor(made), to.job, to.cursor, record)
+
+
+def test_calendars_completed_job_with_an_outdated_copy_does_not_become_active(any_tables: Tables) -> None:
+    """A request that changes the calendar in between leaves the completed job alone."""
+    store = any_tables.job_store(SettableClock(NOON))
+    assert store.calendars.put(BANK, None)
+    made = using(BANK, id="a")
+    assert store.create(made, cursor(made))
+    assert store.complete(made, at=NOON)
+    done = store.get("default", "a")
+    assert done is not None
+    edited = replace(done, name="x", revision=done.revision + 1)
+    again = replace(edited, state=JobState.ACTIVE, revision=edited.revision + 1)
+    changed = replace(BANK, version=2, revision=2, days=packed_days(["2026-12-31"]))
+    assert store.calendars.put(changed, replace(BANK, revision=2))
+    assert store.change(done, cursor(made), edited, cursor(made))
+    assert not store.change(edited, cursor(made), again, cursor(made), quota=5)
+    assert store.calendars.put(replace(BANK, version=3, revision=3), changed)
+    assert store.change(edited, cursor(made), again, cursor(made), quota=5)
 
 
 def test_calendars_cursor_of_a_job_with_a_full_calendar_takes_one_write_unit(dynamodb_tables: Tables) -> None:

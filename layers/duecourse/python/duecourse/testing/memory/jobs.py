@@ -166,12 +166,13 @@ class MemoryJobStore:
             fresh = all(items.run(run.tenant, run.job_id, run.name.local) is None for run in records)
             if not (unchanged(items, job) and unmoved and fresh and (seats is None or _stand(items, seats))):
                 return False
-            if not are_current(items, [changed], job.calendars):
-                return False
             again = changed.counts and not job.counts
+            known = () if again else job.calendars
+            if not are_current(items, [changed], known):
+                return False
             if again and quota is not None and job_count(items, job.tenant) >= quota:
                 raise JobQuotaError
-            use(items, [changed], job.calendars)
+            use(items, [changed], known)
             self._note_creation(job)
             items.jobs[where] = changed
             if changed.expires_at is not None:

@@ -464,7 +464,9 @@ class DynamoJobStore(JobPages):
         self._note_creation(job)
         (item, payload), had = job_item.to_item(replace(changed, created_by=None)), job_item.to_item(job)[1]
         moved = cursor != standing or changed.expires_at != job.expires_at
-        at = conditions.standing(standing)
+        at, again = conditions.standing(standing), changed.counts and not job.counts
+        # A change of a calendar leaves completed jobs alone, so their copies are compared when they become active.
+        known = () if again else job.calendars
         writes = [
             self._put(item, **conditions.unchanged(job)),
             *([self._put_cursor(cursor, changed.expires_at, **at)] if moved else []),
@@ -472,13 +474,13 @@ class DynamoJobStore(JobPages):
             *self._noted(record),
             *(run_item.put_new(run, self._runs_table) for run in records),
             *taken(seats, self._table),
-            *calendars.used([changed], self._table, job.calendars),
+            *calendars.used([changed], self._table, known),
         ]
         if payload is not None and (payload != had or changed.expires_at != job.expires_at):
             writes.append(self._put(job_item.payload_item(changed, payload)))
         if payload is None and had is not None:
             writes.append({"Delete": self._key(job, PAYLOAD)})
-        if changed.counts and not job.counts:
+        if again:
             return self._counted_again(job, changed, writes, quota)
         return self._written(job, writes, lambda standing: standing == changed)
 
