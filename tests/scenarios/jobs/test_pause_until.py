@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,11 +10,12 @@ import pytest
 
 from duecourse.domain.jobs.cursor import Cursor, PlannedResume
 from duecourse.domain.jobs.document import ChangeRecord
-from duecourse.domain.jobs.job import DUECOURSE, Job, JobState, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import DUECOURSE, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import CursorStore, StoreBusyError
 from duecourse.testing.clock import SettableClock
+from duecourse.testing.faults import around, before
 from duecourse.usecases.jobs.job_errors import PauseEndError
 from duecourse.usecases.jobs.pausing import JobSelection
 from tests.support.jobs import NOON, job
@@ -79,6 +81,30 @@ def test_pause_until_misses_no_occurrence_after_the_end_however_short_its_grace_
     pause(world, START + 601)
     world.until(NOON + 700)
     assert [second for second, _ in called(world)] == list(range(610, 701, 10))
+
+
+def test_pause_until_edit_during_the_reads_of_the_job_and_its_cursor_reaches_the_cursor(world: World) -> None:
+    world.add(job("* * * * *"))
+    pause(world)
+    world.until(END - 150)
+    store, edits = world.jobs, [Lane.HIGH]
+
+    def edit() -> None:
+        while edits:
+            Office(world).edit(priority=edits.pop())
+
+    def torn(real: Callable[..., Any], *where: str) -> Any:
+        """Reading both is no snapshot: here the cursor is read before the edit, and the job after it."""
+        standing = store.get_cursor(*where)
+        edit()
+        return real(*where)[0], standing
+
+    world.jobs = around(store, get_both=torn, get_cursor=before(edit, times=1))
+    world.until(END + 100)
+    standing = store.get_cursor("default", "tick-tock")
+    assert standing is not None
+    assert (found(world).state, edits) == (JobState.ACTIVE, [])
+    assert (found(world).lane, standing.lane) == (Lane.HIGH, Lane.HIGH)
 
 
 @pytest.mark.parametrize(

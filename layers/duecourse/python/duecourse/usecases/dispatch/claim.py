@@ -276,7 +276,9 @@ class Claiming:
         that the pause covered. Return the cursor of the active job; None if it is too early, or if the job or its pause
         has changed since the index was read. Raises the errors of `resume_as_planned` and of the store.
         """
-        job, cursor = self.jobs.get_both(paused.tenant, paused.job_id)
+        # The job is read before its cursor: if the job changes in between, the write fails.
+        job = self.jobs.get(paused.tenant, paused.job_id)
+        cursor = self.jobs.get_cursor(paused.tenant, paused.job_id)
         if job is None or cursor is None:
             return None
         change = resume_as_planned(job, cursor, now=self.clock.now())
