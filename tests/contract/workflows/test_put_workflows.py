@@ -554,6 +554,25 @@ def test_put_workflows_late_release_does_not_free_steps_that_were_added_again(de
     assert desk.job("load").workflow == "nightly"
 
 
+@pytest.mark.parametrize("deleted", [False, True])
+def test_put_workflows_release_keeps_the_claim_of_a_request_that_has_not_switched_yet(
+    desk: Desk, *, deleted: bool
+) -> None:
+    desk.put("extract", "load")
+    workflows, clock = desk.world.workflows, desk.world.clock
+
+    def claim() -> None:
+        clock.advance(1)
+        assert workflows.claim([desk.job("load")], "nightly", at=clock.now()) == []
+
+    store = interrupted(workflows, "expire_graph", claim)
+    if deleted:
+        desk.managing(store).deleted(desk.office.delete("nightly"))
+    else:
+        desk.put("extract", store=store)
+    assert desk.job("load").workflow == "nightly"
+
+
 def test_put_workflows_replace_a_missing_graph(dynamodb_desk: Desk) -> None:
     put = dynamodb_desk.put("extract", "load")
     target = put.view.job.target

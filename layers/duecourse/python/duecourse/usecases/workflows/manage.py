@@ -535,9 +535,16 @@ class ManageWorkflows:
         expires_at = graph_expiry(now, self.run_retention_days)
         self.workflows.expire_graph(job.tenant, ref_of(job), standing, at=expires_at)
         left = [name for name in before.of_jobs if name not in graph.of_jobs]
-        steps = [each for each in self.workflows.jobs(job.tenant, left).values() if each.workflow == job.id]
+        steps = [each for each in self.workflows.jobs(job.tenant, left).values() if _is_step(each, job)]
         # A job that was changed in the meantime is not released; its claim is void.
         self.workflows.free(steps, job.id, standing, at=now)
+
+
+def _is_step(step: Job, workflow: Job) -> bool:
+    """Return whether a job in the graph of a workflow has the claim with which it came into that graph. A later claim
+    belongs to a request that has not switched the graph yet.
+    """
+    return step.workflow == workflow.id and (step.claimed_at or 0) <= workflow.updated_at
 
 
 def _made(draft: Draft, job: Job | None, job_id: str, now: float) -> Job:
