@@ -480,6 +480,28 @@ def test_concurrency_keys_run_beyond_a_lowered_limit_counts_while_it_is_taken_ov
     assert states(world, *"abc") == "SRQ"
 
 
+def test_concurrency_keys_run_that_two_messages_start_at_once_counts_once(world: World) -> None:
+    for job_id in ("tick-tock", "tock"):
+        world.add(keyed(job_id, limit=2, max_runs=2))
+    world.until(NOON + 70)
+    complete(world, 1)
+    first, second, copy, *_ = sorted(world.wheel.hold_back(120), key=lambda held: held.serial)
+    assert copy.message.name == first.message.name
+
+    def start_from_the_copy() -> None:
+        """The run in the first place ends, and another worker receives the copy that the dispatcher has sent."""
+        complete(world)
+        world.handle(copy)
+
+    world.clock.set(NOON + 120)
+    store = world.run_store
+    world.run_store = around(store, lock=before(start_from_the_copy, times=1))
+    world.handle(first)
+    assert [lock.holder for lock in store.locks("default", key_line("crm")).values()] == [str(first.message.name)] * 2
+    world.handle(second)
+    assert states(world) == "SSWW"
+
+
 def test_concurrency_keys_place_whose_holder_never_began_is_taken_after_its_lease(world: World) -> None:
     never = Lock("other.20261121T115900Z", NOON + 100, 2)
     assert world.run_store.lock("default", key_line("crm"), never, None) is None

@@ -360,16 +360,15 @@ class Overlaps:
 
     def _active(self, places: Places, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
         """Return the places of active runs. `record` is the record of the run `mine`. This run has a place only if it
-        does not count as lost for any other worker, whose clock may be ahead. A run that was redriven may have taken
-        another place than before; only its last place counts.
+        does not count as lost for any other worker, whose clock may be ahead. A run may have several places (copies of
+        its message, or a redrive); only the last one counts.
         """
         now, job = self.clock.now(), places.job
         records = self._records(places.tenant, places.line, held, mine)
-        last = {lock.holder: lock.rank for lock in sorted(held.values(), key=lambda lock: lock.rank)}
-        active: set[int] = set()
-        for place, lock in held.items():
+        active: dict[str, int] = {}
+        for place, lock in sorted(held.items(), key=lambda each: (each[1].rank, each[1].until)):
             at, holder = (now + CLOCKS_DIFFER_SECONDS, record) if lock.holder == mine else (now, None)
-            if not lock.holder or lock.rank < last[lock.holder]:
+            if not lock.holder:
                 continue
             if lock.holder not in (mine, RENAMED):
                 holder = records.get(lock.holder)
@@ -380,8 +379,8 @@ class Overlaps:
             else:
                 taken = not isinstance(decide_lock(lock, holder, LockRequest(""), now=at), StealLock)
             if taken:
-                active.add(place)
-        return active
+                active[lock.holder] = place
+        return set(active.values())
 
 
 def _places_of(job: Job, limit: int) -> Places:
