@@ -159,13 +159,13 @@ class EmptyLines:
     def length(self, *_: object, **__: object) -> int:
         return 0
 
-    def spent(self, *_: object) -> Spent:
+    def spent(self, *_: object, **__: object) -> Spent:
         return Spent()
 
     def spend(self, *_: object, **__: object) -> tuple[bool, Spent]:
         return True, Spent()
 
-    def breaker(self, *_: object) -> BreakerState:
+    def breaker(self, *_: object, **__: object) -> BreakerState:
         return BreakerState()
 
     def set_breaker(self, *_: object, **__: object) -> tuple[bool, BreakerState]:

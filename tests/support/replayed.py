@@ -160,13 +160,13 @@ class Replay:
     def length(self, tenant: str, job_id: str, *, limit: int) -> Any:
         return self._ask("length", job_id, limit)
 
-    def spent(self, tenant: str, key: str) -> Any:
+    def spent(self, tenant: str, key: str, *, strongly: bool = False) -> Any:
         return self._ask("spent", key)
 
     def spend(self, tenant: str, key: str, move: Any, *, expires_at: int) -> Any:
         return self._ask("spend", key, move)
 
-    def breaker(self, tenant: str, key: str) -> Any:
+    def breaker(self, tenant: str, key: str, *, strongly: bool = False) -> Any:
         return self._ask("breaker", key)
 
     def count_failure(self, tenant: str, key: str, *, expires_at: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
 from duecourse.domain.ids import RunIdentity, key_line
 from duecourse.domain.jobs.job import Concurrency, Lane, Rate
 from duecourse.domain.runs.breaker import BreakerState
@@ -165,3 +166,18 @@ def test_key_limits_breaker_is_replaced_only_if_it_is_as_it_was_read(any_tables:
     assert change(BreakerState(), probing) == (False, replace(probing, failures=3))
     assert change(BreakerState(), replace(probing, failures=3)) == (True, BreakerState())
     assert lines.breaker("default", "crm") == lines.breaker("other", "crm") == BreakerState()
+
+
+def test_key_limits_rate_and_breaker_are_read_consistently_only_on_request() -> None:
+    asked = []
+
+    class Client:
+        def get_item(self, **request: object) -> dict[str, object]:
+            asked.append(request["ConsistentRead"])
+            return {}
+
+    lines = DynamoWaitQueues(Client(), "runs")
+    for strongly in (False, True):
+        assert lines.spent("default", "crm", strongly=strongly) == Spent()
+        assert lines.breaker("default", "crm", strongly=strongly) == BreakerState()
+    assert asked == [False, False, True, True]

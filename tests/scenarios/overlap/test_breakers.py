@@ -13,6 +13,7 @@ from duecourse.domain.jobs.job import Backoff, Breaker, Completion, Concurrency,
 from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.document import run_document
 from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.runs.rate import Spent
 from duecourse.domain.runs.states import Dead, Queued, Running, RunState, reason_of
 from duecourse.domain.targets.targets import Failed, HttpTarget, LambdaTarget, Outcome, Returned
 from duecourse.messages import MessageKind
@@ -520,6 +521,23 @@ def test_breakers_probe_of_a_breaker_that_was_closed_meanwhile_changes_nothing(w
     world.until(NOON + 95)
     assert sorted_states(world) == "DD"
     assert state(world) == BreakerState()
+
+
+def stale(value: object) -> Any:
+    """Answers a read with a value of before, unless it is strongly consistent."""
+    return lambda real, *of, strongly=False: real(*of, strongly=strongly) if strongly else value
+
+
+def test_breakers_hold_and_close_do_not_rely_on_stale_reads(world: World) -> None:
+    api = world.office.api.key_limits
+    before_it = replace(api, wait_queues=around(world.wait_queues, spent=stale(Spent()), breaker=stale(BreakerState())))
+    api.hold("default", "crm", NOON + 60)
+    held = state(world)
+    before_it.close("default", "crm")
+    assert (state(world), api.status("default", "crm").paused_until) == (BreakerState(), None)
+    during_it = replace(api, wait_queues=around(world.wait_queues, breaker=stale(held)))
+    during_it.hold("default", "crm", NOON + 60)
+    assert state(world) == held
 
 
 def test_breakers_hold_that_other_writers_outrun_each_time_is_refused(world: World) -> None:

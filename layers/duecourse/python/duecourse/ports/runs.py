@@ -167,14 +167,14 @@ class WaitQueues(Protocol):
     def length(self, tenant: str, job_id: str, *, limit: int) -> int:
         """Return the number of runs in the wait queue, counted up to `limit`. Strongly consistent."""
 
-    def spent(self, tenant: str, key: str) -> Spent:
-        """Return the starts of a rate key. May be stale."""
+    def spent(self, tenant: str, key: str, *, strongly: bool = False) -> Spent:
+        """Return the starts of a rate key. May be stale without `strongly`."""
 
     def spend(self, tenant: str, key: str, move: Change, *, expires_at: int) -> tuple[bool, Spent]:
         """Make the move if its condition holds. Return whether it was made, and the starts of the key after it."""
 
-    def breaker(self, tenant: str, key: str) -> BreakerState:
-        """Return the state of the key's circuit breaker. May be stale."""
+    def breaker(self, tenant: str, key: str, *, strongly: bool = False) -> BreakerState:
+        """Return the state of the key's circuit breaker. May be stale without `strongly`."""
 
     def count_failure(self, tenant: str, key: str, *, expires_at: int) -> BreakerState:
         """Count a failure, and return the state after it."""

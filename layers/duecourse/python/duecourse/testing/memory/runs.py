@@ -188,7 +188,7 @@ class MemoryWaitQueues:
     def length(self, tenant: str, job_id: str, *, limit: int) -> int:
         return min(len(self.items.wait_queues[tenant, job_id]), limit)
 
-    def spent(self, tenant: str, key: str) -> Spent:
+    def spent(self, tenant: str, key: str, *, strongly: bool = False) -> Spent:
         return self.items.rates.get((tenant, key), Spent())
 
     def spend(self, tenant: str, key: str, move: Change, *, expires_at: int) -> tuple[bool, Spent]:
@@ -197,7 +197,7 @@ class MemoryWaitQueues:
             self.items.rates[tenant, key] = spent
             return made, spent
 
-    def breaker(self, tenant: str, key: str) -> BreakerState:
+    def breaker(self, tenant: str, key: str, *, strongly: bool = False) -> BreakerState:
         return self.items.breakers.get((tenant, key), BreakerState())
 
     def count_failure(self, tenant: str, key: str, *, expires_at: int) -> BreakerState:

@@ -218,7 +218,7 @@ class KeyLimitsInUse:
         """
         now, line = self.clock.now(), key_line(key)
         self._change_breaker(tenant, key, lambda _: BreakerState(), int(now) + DAY_SECONDS)
-        spent = self.wait_queues.spent(tenant, key)
+        spent = self.wait_queues.spent(tenant, key, strongly=True)
         for _ in range(MAX_TAKE_OVERS):
             if spent.held <= micro(now):
                 break
@@ -249,7 +249,8 @@ class KeyLimitsInUse:
     def _change_breaker(
         self, tenant: str, key: str, change: Callable[[BreakerState], BreakerState], expires_at: int
     ) -> None:
-        state = self.wait_queues.breaker(tenant, key)
+        # A stale read could show the wanted state, and nothing would be written.
+        state = self.wait_queues.breaker(tenant, key, strongly=True)
         for _ in range(MAX_TAKE_OVERS):
             if (after := change(state)) == state:
                 return

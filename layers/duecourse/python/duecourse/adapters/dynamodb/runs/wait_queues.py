@@ -98,9 +98,8 @@ class DynamoWaitQueues(TableStore):
             **how,
         )
 
-    def spent(self, tenant: str, key: str) -> Spent:
-        item = self._client.get_item(TableName=self._table, Key=_rate_key(tenant, key)).get("Item")
-        return _spent(item or {})
+    def spent(self, tenant: str, key: str, *, strongly: bool = False) -> Spent:
+        return _spent(self._read(_rate_key(tenant, key), strongly))
 
     def spend(self, tenant: str, key: str, move: Change, *, expires_at: int) -> tuple[bool, Spent]:
         match move:
@@ -117,8 +116,8 @@ class DynamoWaitQueues(TableStore):
         made, item = self._changed(_rate_key(tenant, key), request)
         return made, _spent(item)
 
-    def breaker(self, tenant: str, key: str) -> BreakerState:
-        return _breaker(self._client.get_item(TableName=self._table, Key=_breaker_key(tenant, key)).get("Item") or {})
+    def breaker(self, tenant: str, key: str, *, strongly: bool = False) -> BreakerState:
+        return _breaker(self._read(_breaker_key(tenant, key), strongly))
 
     def count_failure(self, tenant: str, key: str, *, expires_at: int) -> BreakerState:
         stand = {"one": 1, "expires_at": expires_at}
@@ -131,6 +130,10 @@ class DynamoWaitQueues(TableStore):
         request = _replaced(BREAKER_FIELDS, previous, state, expires_at)
         made, item = self._changed(_breaker_key(tenant, key), request)
         return made or _breaker(item) == state, _breaker(item)  # the response to a write may be lost
+
+    def _read(self, key: Item, strongly: bool) -> Item:
+        found: Item = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=strongly).get("Item") or {}
+        return found
 
     def _changed(self, key: Item, request: dict[str, Any]) -> tuple[bool, Item]:
         """Update an item. Return whether the condition held, and the item after it."""
