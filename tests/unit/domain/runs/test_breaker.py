@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.job import MAX_OPEN_SECONDS, Breaker, Job
 from duecourse.domain.runs.breaker import (
     SPREAD_SECONDS,
@@ -73,6 +74,14 @@ def test_breaker_attempts_wait_for_an_open_breaker_and_are_spread_after_it() -> 
     assert all(NOW + 4 <= wait.at < NOW + 8 for run in waits if isinstance(wait := start(short, NOW, run), WaitUntil))
 
 
+def test_breaker_worker_whose_clock_is_ahead_starts_no_second_probe_before_the_lease_of_the_first_ends() -> None:
+    opened, lease_until = BreakerState(3, int(NOW), 60), NOW + 90
+    probe = start(opened, NOW, token="first")
+    assert isinstance(probe, Probe)
+    assert isinstance(start(probe.after, lease_until + CLOCKS_DIFFER_SECONDS - 0.1, token="second"), WaitUntil)
+    assert isinstance(start(probe.after, lease_until + CLOCKS_DIFFER_SECONDS + 1, token="second"), Probe)
+
+
 def test_breaker_attempts_try_again_after_15_minutes_if_it_is_open_longer() -> None:
     held = held_until(BreakerState(), NOW + 86400)
     wait = start(held, NOW)
@@ -82,12 +91,12 @@ def test_breaker_attempts_try_again_after_15_minutes_if_it_is_open_longer() -> N
 
 def test_breaker_first_attempt_after_it_is_the_probe_and_the_others_wait() -> None:
     probe = start(OPEN, NOW + 60)
-    assert probe == Probe(replace(OPEN, probe="t", probe_until=int(NOW) + 150))
+    assert probe == Probe(replace(OPEN, probe="t", probe_until=int(NOW) + 160))
     assert isinstance(probe, Probe)
     assert start(probe.after, NOW + 61) == Closed()
     assert start(probe.after, NOW + 61, token="u", draw=0.0) == WaitUntil(NOW + 66)
     assert start(probe.after, NOW + 61, token="u", draw=0.999) == WaitUntil(pytest.approx(NOW + 91, abs=0.1))
-    assert isinstance(start(probe.after, NOW + 150, token="u"), Probe)
+    assert isinstance(start(probe.after, NOW + 160, token="u"), Probe)
 
 
 def test_breaker_opens_at_the_last_allowed_failure() -> None:

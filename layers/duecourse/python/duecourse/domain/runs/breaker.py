@@ -16,6 +16,7 @@ from hashlib import sha256
 from math import ceil
 from typing import Literal
 
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.job import MAX_OPEN_SECONDS, Breaker
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.limits import MAX_DELAY_SECONDS
@@ -42,7 +43,8 @@ BreakerWord = Literal["closed", "open", "half_open"]
 class BreakerState:
     """The state of a breaker (UTC seconds; 0: none). No attempt starts before `open_until`; after it, only the probe
     may start. If `open_until` is 0, the breaker is closed. It was opened for `open_seconds`. `failures` counts the
-    failures since the last success. `probe` is the fencing token of the probe, whose lease ends at `probe_until`.
+    failures since the last success. `probe` is the fencing token of the probe, whose lease has ended by
+    every clock at `probe_until`.
     """
 
     failures: int = 0
@@ -120,7 +122,7 @@ def decide_start(
     if now < state.probe_until:
         first, last = PROBING_SECONDS
         return WaitUntil(now + first + (last - first) * draw)
-    return Probe(replace(state, probe=token, probe_until=ceil(lease_until)))
+    return Probe(replace(state, probe=token, probe_until=ceil(lease_until + CLOCKS_DIFFER_SECONDS)))
 
 
 def decide_end(state: BreakerState, verdict: Verdict, token: str, rule: Breaker, *, now: float) -> BreakerState:
