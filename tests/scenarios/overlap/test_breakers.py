@@ -17,7 +17,7 @@ from duecourse.domain.runs.rate import Spent
 from duecourse.domain.runs.states import Dead, Queued, Running, RunState, reason_of
 from duecourse.domain.targets.targets import Failed, HttpTarget, LambdaTarget, Outcome, Returned
 from duecourse.messages import MessageKind
-from duecourse.testing.faults import around, throttled
+from duecourse.testing.faults import around, before, throttled
 from duecourse.usecases.runs.key_limits import KeyUnknownError
 from duecourse.usecases.worker.overlap import KeyBusyError
 from tests.scenarios.overlap.test_concurrency_keys import all_runs, line, states
@@ -215,6 +215,26 @@ def test_breakers_start_that_cannot_be_written_gives_the_probe_back(world: World
     assert (state(world).word(world.clock.now()), state(world).probe) == ("half_open", "")
     world.until(NOON + 90)
     assert (sorted_states(world), [run.attempt for run in all_runs(world)]) == ("DS", [1, 1])
+
+
+def test_breakers_probe_is_given_back_although_an_attempt_of_before_fails_meanwhile(world: World) -> None:
+    guarded(world, failures=1)
+    answer(world, DOWN, UP)
+    asked(world, 1)
+    world.until(NOON + 75)
+    world.office.run(job_id="tick-tock")
+    held, store, queues = received(world), world.run_store, world.wait_queues
+
+    def fail() -> None:
+        queues.count_failure("default", "crm", expires_at=int(NOON) + DAY_SECONDS)
+        raise TimeoutError
+
+    world.run_store = around(store, write=before(fail, times=1, when=lambda run, _: isinstance(run, Running)))
+    world.handle(held)
+    world.run_store = store
+    assert (state(world).word(world.clock.now()), state(world).probe) == ("half_open", "")
+    world.until(NOON + 90)
+    assert sorted_states(world) == "DS"
 
 
 def test_breakers_retries_wait_for_the_breaker_too_and_are_not_used_up(world: World) -> None:

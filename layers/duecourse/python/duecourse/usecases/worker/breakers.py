@@ -72,11 +72,14 @@ class Breakers:
 
     def not_started(self, tenant: str, guarded: Guarded) -> None:
         """Let another attempt be the probe if this one has become the probe but does not start, because its message is
-        late and its run has ended (the write of the start shows this), or because of an error up to that write.
+        late and its run has ended (the write of the start shows this), or because of an error up to that write. An
+        attempt that started earlier may fail in the meantime, which changes the state.
         """
         state = guarded.state
-        if state.open_until and state.probe == guarded.token:
-            self._set(tenant, guarded.key, without_probe(state), state)
+        for _ in range(MAX_MOVES):
+            if state.probe != guarded.token:
+                return
+            state = self._set(tenant, guarded.key, without_probe(state), state)[1]
 
     def ended(self, tenant: str, guarded: Guarded, of_job: Breaker, outcome: Outcome, report: Report) -> None:
         """Record the attempt's outcome for the circuit breaker. Repeated failures may be counted twice if the
