@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.ids import key_line
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.job import (
     Backoff,
     Completion,
@@ -21,7 +22,7 @@ from duecourse.domain.jobs.job import (
     RetryPolicy,
 )
 from duecourse.domain.runs.document import run_document
-from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.runs.overlap import ORPHAN_SECONDS, Lock
 from duecourse.domain.runs.states import Run, Running, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
@@ -478,6 +479,28 @@ def test_concurrency_keys_run_beyond_a_lowered_limit_counts_while_it_is_taken_ov
     world.run_store = around(store, get_many=before(take_over, times=1))
     world.tell(world.about(world.runs("a")[0], MessageKind.COMPLETE))
     assert states(world, *"abc") == "SRQ"
+
+
+def test_concurrency_keys_run_beyond_a_lowered_limit_is_not_taken_over_once_it_counts_as_lost(world: World) -> None:
+    for job_id in "abc":
+        world.add(keyed(job_id, limit=2, max_runs=1))
+    world.until(NOON + 70)
+    store, first = world.run_store, world.runs("b")[0]
+    dead = varied(first, state=RunState.RUNNING, lease_until=NOON + 90, fencing_token="dead")
+    assert store.write(dead, first) is None
+    limits(world).put("default", "crm", 1, by="anna")
+    world.work()
+    again = world.wheel.put_in(replace(world.about(dead, MessageKind.START), bulk=True))
+    world.clock.set(NOON + 90 + ORPHAN_SECONDS - CLOCKS_DIFFER_SECONDS)
+
+    def start_another() -> None:
+        """This worker has read the places, and its next request takes long."""
+        world.clock.advance(CLOCKS_DIFFER_SECONDS + 1)
+        world.tell(world.about(world.runs("a")[0], MessageKind.COMPLETE))
+
+    world.run_store = around(store, lock=before(start_another, times=1))
+    world.handle(again)
+    assert states(world, *"abc") == "SRW"
 
 
 def test_concurrency_keys_run_that_two_messages_start_at_once_counts_once(world: World) -> None:

@@ -329,6 +329,12 @@ class Overlaps:
             place = kept if keeps else free_place(active, limit, before)
             if place is None:
                 return Wait(f"{len(active)} runs are active, and {before} start before it")
+            # A lost run in a place beyond a lowered limit may be taken over at this moment, which the write of `place`
+            # would not detect.
+            lost = [each for each, lock in held.items() if each >= places.limit and lock.holder and each not in active]
+            empty = Lock("", self.clock.now())
+            if any(self.runs.lock(tenant, line, empty, held[each], place=each) is not None for each in lost):
+                continue
             if self.runs.lock(tenant, line, wanted, held.get(place), place=place) is None:
                 return Held()
         return Wait("the places changed repeatedly")
