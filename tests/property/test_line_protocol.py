@@ -30,6 +30,7 @@ from tests.support.wait_queue_mutants import (
     as_it_is,
     blind,
     doubling,
+    each_place,
     forgetting,
     hasty,
     keeping,
@@ -318,6 +319,13 @@ def test_wait_queue_protocol_two_runs_that_are_called_at_once_start_in_histories
     of = case(rule, runs=5, workers=3, jobs=1 if rule == "allow 2" else 2, left=left, callback=True, changed=changed)
     found = Explorer(of).wander(Random(rule), 30)
     assert found.ends
+
+
+def test_wait_queue_protocol_run_that_counts_in_each_of_its_places_is_found() -> None:
+    how: dict[str, Any] = {"runs": 4, "workers": 3, "jobs": 2, "left": Left(copies=2), "callback": True}
+    assert Explorer(case("allow, key 2", **how)).wander(Random("each place 94"), 40).ends
+    with pytest.raises(AssertionError, match="the lock is free, and nobody is called"):
+        Explorer(case("allow, key 2", **how, changed=each_place)).wander(Random("each place 94"), 2000)
 
 
 def test_wait_queue_protocol_place_of_a_key_that_is_taken_from_an_active_run_is_found() -> None:

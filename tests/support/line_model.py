@@ -71,6 +71,9 @@ DRAWN |= {
     "of a rate that changes, 3 runs of 2 jobs, 2 workers, crash, duplicate and failure": case(
         "allow, slow rate 2", runs=3, workers=2, jobs=2, left=WRONG._replace(failures=1), then="allow, rate 1"
     ),
+    "of a key 2, 4 runs of 2 jobs, 3 workers, two duplicates": case(
+        "allow, key 2", runs=4, workers=3, jobs=2, left=Left(copies=2), callback=True
+    ),
     "of a breaker and a key, 3 runs of 2 jobs, 2 workers, crash, duplicate and two failures": case(
         "allow, key 1, breaker", runs=3, workers=2, jobs=2, left=Left(crashes=1, copies=1, failures=2)
     ),

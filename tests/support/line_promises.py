@@ -171,7 +171,9 @@ class Promises:
                 waits = run.state is RunState.QUEUED and run.rate_key is None
                 self._is(not waits, f"{run.name} waits and has a message", ("time passes",))
         self._is(max(named.values(), default=0) <= 1, "several messages watch one line", ("time passes",))
-        if state.left == self.left:  # otherwise the watch or a redelivered message finds it
+        if (
+            state.left._replace(copies=self.left.copies) == self.left
+        ):  # else the watch or a redelivered message finds it
             for number in {place[0] for place, _ in state.line}:
                 line = self.kept.values[number]
                 job = self.shared.jobs[state.job]

@@ -86,6 +86,16 @@ class PlacesWithin(Overlaps):
         return super()._active(places, within, mine, record)
 
 
+class EachPlace(Overlaps):
+    """Counts a run as often as it has a place."""
+
+    __slots__ = ()
+
+    def _active(self, places: Places, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
+        one = super()._active
+        return {each for place, lock in held.items() for each in one(places, {place: lock}, mine, record)}
+
+
 class OwnPlace(Overlaps):
     """A run always takes the place again that it had, although it may count as lost."""
 
@@ -284,6 +294,11 @@ def within(worker: LaneWorker) -> LaneWorker:
 def own_place(worker: LaneWorker) -> LaneWorker:
     """A lost run keeps its place."""
     return _with_overlaps(worker, OwnPlace)
+
+
+def each_place(worker: LaneWorker) -> LaneWorker:
+    """A run that copies of its message put into two places counts twice."""
+    return _with_overlaps(worker, EachPlace)
 
 
 def keeping(worker: LaneWorker) -> LaneWorker:
