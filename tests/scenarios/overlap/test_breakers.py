@@ -92,6 +92,23 @@ def test_breakers_success_between_failures_clears_the_count(world: World) -> Non
     assert (sorted_states(world), state(world)) == ("DDSS", BreakerState())
 
 
+def test_breakers_success_of_an_attempt_that_started_before_the_first_failure_clears_nothing(world: World) -> None:
+    """It costs no request: only an attempt that has read failures writes after its success."""
+    guarded(world)
+    answers: list[Outcome] = [DOWN, UP]
+
+    def first(_: object) -> Outcome:
+        world.caller.answer = lambda _: answers.pop(0)
+        asked(world, 1)
+        return UP
+
+    world.caller.answer = first
+    asked(world, 1)
+    assert (sorted_states(world), state(world)) == ("DS", BreakerState(1))
+    asked(world, 1)
+    assert (sorted_states(world), state(world)) == ("DSS", BreakerState())
+
+
 def test_breakers_failure_of_the_request_itself_is_not_counted(world: World) -> None:
     guarded(world, failures=1)
     answer(world, REJECTED)
