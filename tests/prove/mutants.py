@@ -440,8 +440,8 @@ MUTANTS = (
     ),
     Mutant(
         "the former place of a redriven run counts",
-        "if not lock.holder or lock.rank < last[lock.holder]:",
-        "if not lock.holder:",
+        "active[lock.holder] = place",
+        "active[f'{lock.holder} {place}'] = place",
         "allowed",
     ),
 )
