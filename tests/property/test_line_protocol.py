@@ -38,7 +38,6 @@ from tests.support.wait_queue_mutants import (
     never_received,
     opened,
     overpaying,
-    own_place,
     placeless,
     prepaying,
     probing,
@@ -205,12 +204,6 @@ def test_wait_queue_protocol_three_runs_and_two_workers_keep_them_with_a_crash_a
     of = case(rule, runs=3, left=Left(crashes=1, copies=1, limits=1), callback=True, then=then)
     found = Explorer(of).wander(Random(rule), 40)
     assert found.ends
-
-
-@pytest.mark.extended
-def test_wait_queue_protocol_lost_run_that_keeps_its_place_is_found() -> None:
-    with pytest.raises(AssertionError, match="may be"):
-        explore("allow 2", runs=3, workers=2, left=Left(limits=1, crashes=1), then="allow 1", changed=own_place)
 
 
 @pytest.mark.extended

@@ -96,16 +96,6 @@ class EachPlace(Overlaps):
         return {each for place, lock in held.items() for each in one(places, {place: lock}, mine, record)}
 
 
-class OwnPlace(Overlaps):
-    """A run always takes the place again that it had, although it may count as lost."""
-
-    __slots__ = ()
-
-    def _active(self, places: Places, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
-        own = {place for place, lock in held.items() if mine and lock.holder == mine}
-        return super()._active(places, held, mine, record) | own
-
-
 class KeepingEffects(SideEffects):
     """Calls no run that waits for the place of a key that a run has given back."""
 
@@ -289,11 +279,6 @@ def reckless(worker: LaneWorker) -> LaneWorker:
 def within(worker: LaneWorker) -> LaneWorker:
     """Runs beyond a lowered limit do not count."""
     return _with_overlaps(worker, PlacesWithin)
-
-
-def own_place(worker: LaneWorker) -> LaneWorker:
-    """A lost run keeps its place."""
-    return _with_overlaps(worker, OwnPlace)
 
 
 def each_place(worker: LaneWorker) -> LaneWorker:

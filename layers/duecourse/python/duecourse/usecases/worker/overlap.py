@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from duecourse.domain.ids import OfRun, key_line
-from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, JobSnapshot, Lane
 from duecourse.domain.runs.decision import RetryLater, Start, own_job
 from duecourse.domain.runs.overlap import (
@@ -329,8 +329,8 @@ class Overlaps:
             place = kept if keeps else free_place(active, limit, before)
             if place is None:
                 return Wait(f"{len(active)} runs are active, and {before} start before it")
-            # A lost run in a place beyond a lowered limit may be taken over at this moment, which the write of `place`
-            # would not detect.
+            # A lost run in a place beyond a lowered limit may be taken over at this moment, by a worker whose clock is
+            # behind. The write of `place` would not detect this.
             lost = [each for each, lock in held.items() if each >= places.limit and lock.holder and each not in active]
             empty = Lock("", self.clock.now())
             if any(self.runs.lock(tenant, line, empty, held[each], place=each) is not None for each in lost):
@@ -365,25 +365,24 @@ class Overlaps:
         return self._active(places, held, mine, record)
 
     def _active(self, places: Places, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
-        """Return the places of active runs. `record` is the record of the run `mine`. This run has a place only if it
-        does not count as lost for any other worker, whose clock may be ahead. A run may have several places (copies of
-        its message, or a redrive); only the last one counts.
+        """Return the places of active runs. `record` is the record of the run `mine`. A run may have several places
+        (copies of its message, or a redrive); only the last one counts.
         """
         now, job = self.clock.now(), places.job
         records = self._records(places.tenant, places.line, held, mine)
         active: dict[str, int] = {}
         for place, lock in sorted(held.items(), key=lambda each: (each[1].rank, each[1].until)):
-            at, holder = (now + CLOCKS_DIFFER_SECONDS, record) if lock.holder == mine else (now, None)
             if not lock.holder:
                 continue
+            holder = record if lock.holder == mine else None
             if lock.holder not in (mine, RENAMED):
                 holder = records.get(lock.holder)
                 if job is not None and holder is not None and own_job(job, holder) is None:
                     continue  # a run of a deleted job with the same id
             if job is None:
-                taken = has_place(lock, holder, places.key, now=at)
+                taken = has_place(lock, holder, places.key, now=now)
             else:
-                taken = not isinstance(decide_lock(lock, holder, LockRequest(""), now=at), StealLock)
+                taken = not isinstance(decide_lock(lock, holder, LockRequest(""), now=now), StealLock)
             if taken:
                 active[lock.holder] = place
         return set(active.values())
