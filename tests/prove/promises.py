@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -249,7 +250,11 @@ class Promises:
             for run, word, reply in self.result.operator.callbacks
             if run == call.run and word != "heartbeat"
         ]
-        ends += [done.reply.asked for done in self.done[call.job] if done.run == call.run]
+        of_run = [done for done in self.done[call.job] if done.run == call.run]
+        ends += [done.reply.asked for done in of_run]
+        # A cancellation may arrive after the start: its message is delivered again after a fault.
+        earlier = [done for done in of_run if done.operation.what == "cancel" and done.reply.asked <= call.began]
+        ends += [call.until] if earlier else []
         ends += [done.reply.asked for done in self.done[call.job] if done.operation.what in ("delete", "pause")]
         shortest = [
             min(each.get("completion_seconds") or 10, each.get("heartbeat_seconds") or 10)
@@ -456,26 +461,30 @@ class Promises:
         patches = [done.operation.more["body"] for done in self.done[job] if done.operation.what == "patch"]
         return bodies + [bodies[0] | patch for patch in patches if bodies]
 
-    def redrives(self, run: str) -> int:
-        """How often a run may have been redriven."""
+    def redrives(self, run: str, before: float = math.inf) -> int:
+        """How often a run may have been redriven before an instant."""
         job = run.partition(".")[0]
         asked = sum(
             1
             for done in self.done[job]
-            if (done.run == run and done.operation.what == "redrive") or done.operation.what == "redrive-many"
+            if done.reply.asked < before
+            and ((done.run == run and done.operation.what == "redrive") or done.operation.what == "redrive-many")
         )
         whole = sum(
             1
             for each in self.done.values()
             for done in each
-            if (
-                done.run
-                and done.run != run
-                and done.run.partition(".")[2] == run.partition(".")[2]
-                and done.operation.what == "redrive"
+            if done.reply.asked < before
+            and (
+                (
+                    done.run
+                    and done.run != run
+                    and done.run.partition(".")[2] == run.partition(".")[2]
+                    and done.operation.what == "redrive"
+                )
+                # of its workflow
+                or (done.operation.what == "redrive-many" and done.operation.job != job)
             )
-            # of its workflow
-            or (done.operation.what == "redrive-many" and done.operation.job != job)
         )
         return asked + whole + len(self.result.operator.redriven_messages)
 

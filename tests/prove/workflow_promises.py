@@ -263,7 +263,7 @@ class WorkflowPromises(Promises):
                 ]
                 for run, calls in self.calls.items():
                     for call in calls:
-                        fresh = call.attempt == 1 or self.redrives(run)
+                        fresh = call.attempt == 1 or self.redrives(run, call.began)
                         if call.job == job and fresh and begin < call.began < min(ends, default=0):
                             yield (
                                 "a paused job does not start",
