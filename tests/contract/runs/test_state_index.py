@@ -188,7 +188,8 @@ def test_state_index_heartbeat_keeps_the_run_listed_and_is_shown_in_the_list(
     any_tables: Tables, state: RunState
 ) -> None:
     store = any_tables.run_store()
-    (run,) = written(store, varied(in_state("job-1", 0, state, NOON), callback_hash="hash", waiting_until=NOON + 3600))
+    until = {"waiting_until": NOON + 3600, "heartbeat_until": NOON + 60}
+    (run,) = written(store, varied(in_state("job-1", 0, state, NOON), callback_hash="hash", **until))
     if isinstance(run, Running):
         run = listed(store, run)
     beat = Heartbeat(NOON + 30, NOON + 90, ProgressReport(0.5, "half"))
