@@ -169,12 +169,11 @@ class Promises:
                 named[message.line] += watch is not None and watch.nonce == message.watch
             elif message.kind is MessageKind.START and not letter.receives and isinstance(run, Queued):
                 with_message |= {str(run.name)} if run.rate_key is None else set()
-        wrong = sum(self.left) - sum(state.left)  # a copy may come first, and the other message later
-        self._is(len(with_message) <= wrong, f"{with_message} wait and have a message", ("time passes",))
+        copied = self.left.copies - state.left.copies  # a copy may be decided first, and the other message later
+        self._is(len(with_message) <= copied, f"{with_message} wait and have a message", ("time passes",))
         self._is(max(named.values(), default=0) <= 1, "several messages watch one line", ("time passes",))
-        if (
-            state.left._replace(copies=self.left.copies) == self.left
-        ):  # else the watch or a redelivered message finds it
+        # After anything but a copy has gone wrong, the watch or a redelivered message finds it.
+        if state.left._replace(copies=self.left.copies) == self.left:
             for number in {place[0] for place, _ in state.line}:
                 line = self.kept.values[number]
                 job = self.shared.jobs[state.job]

@@ -559,7 +559,6 @@ def test_concurrency_keys_run_whose_start_could_not_be_recorded_waits_without_th
 
     world.run_store = around(world.run_store, write=before(hold, times=1))
     world.add(keyed(max_runs=1, completion_seconds=300))
-    world.until(NOON + 70)
     world.until(NOON + 1000)
     assert states(world, "tick-tock") == "Q"
     assert lose(world, lambda message: message.kind is MessageKind.DEADLINE) == 0
