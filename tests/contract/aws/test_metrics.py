@@ -5,6 +5,7 @@
 - Named targets, on MiniStack's Parameter Store.
 """
 
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -23,7 +24,10 @@ from duecourse.domain.targets.targets import SqsTarget
 from duecourse.ports import RegisteredTask
 from duecourse.testing.clock import SettableClock
 
-NOW = 1_795_243_620.0
+YESTERDAY = datetime.now(UTC) - timedelta(days=1)
+NOW = YESTERDAY.replace(hour=6, minute=47, second=0, microsecond=0).timestamp()
+"""A day ago: MiniStack's CloudWatch forgets values that are older than two weeks."""
+
 STEP = NOW // STEP_SECONDS * STEP_SECONDS
 EARLIER = STEP - STEP_SECONDS
 
@@ -67,7 +71,7 @@ def test_metrics_values_written_by_functions_are_read_for_the_stage(clients):
 
 
 def test_metrics_stage_alarm_is_found_while_active(clients):
-    cloudwatch, clock, stage = clients.get("cloudwatch"), SettableClock(1_795_243_620.0), uuid4().hex
+    cloudwatch, clock, stage = clients.get("cloudwatch"), SettableClock(NOW), uuid4().hex
     alarms = CloudWatchAlarms(cloudwatch, stage, clock)
     for name in (f"Duecourse/{stage}/targets-failing", f"Duecourse/{stage}-other/targets-failing"):
         cloudwatch.put_metric_alarm(
@@ -91,7 +95,7 @@ def test_metrics_stage_alarm_is_found_while_active(clients):
 
 
 def test_metrics_task_is_found_once_registered(clients):
-    ssm, clock, stage = clients.get("ssm"), SettableClock(1_795_243_620.0), uuid4().hex
+    ssm, clock, stage = clients.get("ssm"), SettableClock(NOW), uuid4().hex
     tasks = SsmTasks(ssm, stage, clock)
     assert tasks.get("invoice") is None
     document = '{"target": {"type": "sqs", "queue": "invoices"}, "defaults": {"timeout_seconds": 60}}'
