@@ -4,6 +4,8 @@ FUZZ_SECONDS ?= 600
 PYTHON314 ?= python3.14
 PROVE_SECONDS ?= 600
 MODEL_HISTORIES ?= 20000
+AT ?= 2027-03-28 00:52
+TESTS ?=
 PORT ?= 8000
 # Where this is set, each of the tests' many processes compiles what it imports: seven seconds for the CDK alone.
 export PYTHONDONTWRITEBYTECODE =
@@ -18,7 +20,7 @@ SHORT = "not extended and not fuzz"
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local lint test test-all unit-tests short-tests test-314 types-314 wheels-314 test-cron check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-limits bench-hops bench-console drill pictures site docs openapi fuzz faults model prove prove-mutants record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint test test-all unit-tests short-tests test-314 types-314 wheels-314 test-cron test-at check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-limits bench-hops bench-console drill pictures site docs openapi fuzz faults model prove prove-mutants record-release deploy lock audit-locks sbom clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -73,6 +75,11 @@ fmt: setup ## format the code and fix lint errors with ruff
 
 test-cron: setup ## compare schedules with Debian's cron (needs root, cron and cc; 1 minute)
 	$(BIN)/pytest tests/integration/test_debian_cron.py
+
+test-at: setup ## run the tests with the clock at AT="2027-03-28 00:52" (UTC; TESTS=tests/e2e: these; 20 minutes)
+	@mkdir -p .build && cc -shared -fPIC -O1 -o .build/moved_clock.so tests/support/moved_clock.c
+	shift=$$(($$(date -u -d "$(AT)" +%s) - $$(date +%s))); CLOCK_SHIFT=$$shift LD_PRELOAD=$(CURDIR)/.build/moved_clock.so \
+		$(BIN)/pytest -n 3 --no-loadscope-reorder -m "not fuzz" $(TESTS)
 
 synth: setup ## write the template of STAGE (prod) to cdk.out (needs no AWS account)
 	@$(CDK) synth --quiet -c stage=$(STAGE)
