@@ -20,7 +20,17 @@ from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.line_promises import BrokenError, Promises, limit_of
 from tests.support.repaired import repaired
 from tests.support.replayed import LEASE_SECONDS, Asked, Beginning, LostAnswerError, Replay
-from tests.support.wait_queue_model import READS, VISIBLE_AFTER_SECONDS, Kept, Left, Letter, Shared, State, Worker
+from tests.support.wait_queue_model import (
+    ACTIVE,
+    READS,
+    VISIBLE_AFTER_SECONDS,
+    Kept,
+    Left,
+    Letter,
+    Shared,
+    State,
+    Worker,
+)
 
 Step = tuple[tuple[object, ...], State]
 """What happens, in words and things, and the state after it."""
@@ -201,7 +211,8 @@ class Explorer:
         limit = limit_of(self.shared.jobs[job]) or 0
         workers = tuple(sorted(each._replace(most=max(each.most, limit)) for each in state.workers))
         left = state.left._replace(limits=state.left.limits - 1)
-        yield ("the limit is now", limit), state._replace(job=job, workers=workers, left=left)
+        active = tuple(local for local, number in state.records if self.kept.values[number].state in ACTIVE)
+        yield ("the limit is now", limit), state._replace(job=job, workers=workers, left=left, active=active)
 
     def _rest(self, state: State) -> Iterator[Step]:
         """Nothing can be done now."""
@@ -281,7 +292,10 @@ class Explorer:
         elif asked.what == "call":
             local, attempt = asked.with_
             called = tuple(sorted([*state.called, (self.kept.of(local), attempt)]))
-            yield said, self._answered(state._replace(called=called), worker, None)
+            # It may be beyond a limit that was lowered after a worker had read the former one.
+            beyond = worker.most > (limit_of(self.shared.jobs[state.job]) or 0)
+            active = tuple(sorted({*state.active, self.kept.of(local)})) if beyond else state.active
+            yield said, self._answered(state._replace(called=called, active=active), worker, None)
         elif asked.what == "end of call":
             yield said, self._answered(state, worker, SUCCEEDED)
             if left.failures:

@@ -10,6 +10,7 @@ from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.overlap import Lock, has_place, position_in
 from duecourse.domain.runs.states import Queued, Retrying, Run, RunState, is_written_as, reason_of
 from duecourse.messages import MessageKind, RunMessage
+from duecourse.usecases.dispatch.claim import HOLD_SECONDS
 from duecourse.usecases.worker.overlap import MAX_CALLS
 from tests.support.replayed import Asked
 from tests.support.wait_queue_model import Kept, Left, Shared, State, Worker
@@ -71,14 +72,16 @@ class Promises:
             self._is(len(state.line) <= self.job.queue_limit + max(more, 1), "more wait than may")
 
     def _hold_rate(self, state: State) -> None:
-        """No more starts are paid than the rate allows, and none begins that is not paid."""
+        """No more starts are paid than the rate allows, and none begins that is not paid. A worker that has paid may
+        hold the start for a moment.
+        """
         rates = [job.rate for job in self.shared.jobs if job.rate is not None]
         if not rates:
             return
         burst, per_minute = max(rate.burst for rate in rates), max(rate.per_minute for rate in rates)
         for number, begin in enumerate(state.paid):
             for count, end in enumerate(state.paid[number:], 1):
-                most = burst + (end - begin) * per_minute / 60
+                most = burst + (end + HOLD_SECONDS - begin) * per_minute / 60
                 self._is(count <= most, f"{count} starts are paid within {end - begin} s")
         self._is(len(state.called) <= len(state.paid), "an attempt starts that is not paid")
 
@@ -102,11 +105,7 @@ class Promises:
         wrong = sum(self.left) - sum(state.left)
         sent: list[RunMessage] = [self.kept.values[letter.message] for letter in state.lane if not letter.receives]
         about = [message for message in sent if message.watch is None]
-        calls = [
-            message
-            for message in about
-            if message.kind is MessageKind.START and message.waited and not self._waits_for_rate(message)
-        ]
+        calls = [message for message in about if message.call is not None]
         most = max(Counter(message.line for message in calls).values(), default=0)
         places = max(limit_of(job) or 1 for job in self.shared.jobs)
         self._is(most <= min(places, MAX_CALLS) + wrong, f"{most} calls of the line are in flight")
@@ -116,12 +115,6 @@ class Promises:
         others = Counter(str(message.name) for message in about if message.kind is not MessageKind.CANCEL)
         for name, count in others.items():
             self._is(count <= MAX_ABOUT_ONE_RUN + MAX_MORE * wrong, f"{count} messages about {name} are in flight")
-
-    def _waits_for_rate(self, message: RunMessage) -> bool:
-        """Whether this is the message of a run that waits, or has waited, for the rate or the breaker: a copy, unlike a
-        call.
-        """
-        return (self.job.rate is not None or self.job.breaker is not None) and bool(message.replaces)
 
     def _hold_places(self, state: State) -> None:
         """A run that waits for a rate has a place of its key until its instant, however far that is."""
@@ -144,7 +137,7 @@ class Promises:
         """Before a worker does what it asks for. `others` is what other workers ask."""
         match asked.what, asked.with_:
             case "call", (local, attempt):
-                if limit_of(self.job) is not None:
+                if limit_of(self.job) is not None and self.kept.of(local) not in state.active:
                     alive = self.alive(state, others) | {local}
                     self._is(len(alive) <= worker.most, f"{len(alive)} runs are alive, and {worker.most} may be", step)
                 self._is((self.kept.of(local), attempt) not in state.called, "an attempt starts twice", step)

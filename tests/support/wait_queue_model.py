@@ -12,7 +12,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import PAUSE, Lock, has_place, has_released, held_by, position_in
 from duecourse.domain.runs.rate import Change, Hold, Move, Recount, Spent, moved
-from duecourse.domain.runs.states import Run, is_written_as
+from duecourse.domain.runs.states import Run, RunState, is_written_as
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict, Watch
 from tests.support.replayed import Asked
@@ -21,6 +21,8 @@ VISIBLE_AFTER_SECONDS = 150
 """How long a delivered message is hidden from others."""
 
 READS = frozenset({"get", "job", "locked", "locks", "waiting", "length", "watch", "spent", "breaker"})
+
+ACTIVE = frozenset({RunState.RUNNING, RunState.WAITING})
 
 
 @dataclass
@@ -87,6 +89,8 @@ class State(NamedTuple):
     `called` has each attempt that was called. `job` is the definition of the jobs that is in force. `rates` has the
     starts of each rate key, `paid` when starts were paid. `breakers` has the breaker of each key, `probes` the
     instants at which a breaker opened until then, a probe of it began, and its lease ends or it was given back.
+    `active` are the runs that became active under a former limit, until they end or wait: they may continue beyond the
+    present one.
     """
 
     time: int
@@ -104,6 +108,7 @@ class State(NamedTuple):
     paid: tuple[int, ...] = ()
     breakers: tuple[tuple[int, int], ...] = ()
     probes: tuple[tuple[int, int, int], ...] = ()
+    active: tuple[int, ...] = ()
 
 
 def _pays(move: Change) -> bool:
@@ -286,8 +291,10 @@ class Shared:
             if standing is not None and is_written_as(run, standing):
                 return None, state
             return self.conflicts.setdefault(self.kept.of(standing), Conflict(standing)), state
-        records = dict(state.records) | {self.kept.of(run_id): self.kept.of(run)}
-        return None, state._replace(records=tuple(sorted(records.items())))
+        number = self.kept.of(run_id)
+        records = dict(state.records) | {number: self.kept.of(run)}
+        active = tuple(each for each in state.active if each != number or run.state in ACTIVE)
+        return None, state._replace(records=tuple(sorted(records.items())), active=active)
 
     def _sorted(self, line: Sequence[tuple[tuple[int, int], int]]) -> tuple[tuple[tuple[int, int], int], ...]:
         return tuple(sorted(line, key=lambda each: (each[0][0], self.kept.values[each[0][1]])))

@@ -32,7 +32,7 @@ class CallingLine(WaitQueue):
     def _call(self, first: Sequence[RunMessage], report: Report) -> None:
         for each in first:
             self._watched(each)
-            self._send(each, self.clock.now())
+            self._send(replace(each, call=each.nonce), self.clock.now())
 
 
 class CallingEffects(SideEffects):
