@@ -6,11 +6,12 @@
 
 import pytest
 
+from duecourse.domain.jobs.cursor import PlannedResume
 from duecourse.domain.jobs.job import Backoff, JobState, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.testing.faults import around, throttled
-from duecourse.usecases.jobs.pausing import Pausing
+from duecourse.usecases.jobs.pausing import JobSelection, Pausing
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, fail, the_run
 from tests.support.world import World
@@ -194,6 +195,21 @@ def test_pause_lasts_until_the_resume_although_the_last_run_of_the_job_ends_in_i
     assert world.states("tick-tock") == [(120, RunState.SUCCEEDED)]
     assert world.jobs.get("default", "tick-tock").state is JobState.PAUSED
     assert pausing.resume("default", "tick-tock", catch_up=False).job.state is JobState.COMPLETED
+
+
+def test_pause_planned_for_all_jobs_leaves_a_job_whose_last_run_is_in_progress(world: World, pausing: Pausing) -> None:
+    world.caller.answer = lambda call: Failed("no") if call.run.attempt == 1 else Returned()
+    ten_minutes = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=600, max_seconds=600)
+    world.add(job("at(2026-11-21T12:02:00)", retry=ten_minutes))
+    world.add(job("* * * * *", id="other"))
+    world.until(NOON + 180)
+    begin = int(NOON) + 3600
+    found = pausing.pause_many("default", JobSelection(), by="ada", start=begin, end=PlannedResume(begin + 3600))
+    assert (found.changed, found.failed) == (1, ())
+    assert pausing.resume_many("default", JobSelection(), catch_up=False).failed == ()
+    world.until(NOON + 900)
+    assert world.states("tick-tock") == [(120, RunState.SUCCEEDED)]
+    assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
 def test_pause_on_failure_counts_dead_runs_despite_skipped_runs_between_them(world: World) -> None:

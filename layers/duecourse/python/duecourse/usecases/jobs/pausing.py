@@ -282,9 +282,10 @@ class Pausing:
         def planned(job: Job) -> Draft:
             if job.state is JobState.COMPLETED or not job.scheduled:
                 raise _LeftAlone
-            had = pause_of(job.exclude)
-            entry = plan_for(had, max(self.clock.now(), job.changed_at))
-            if entry == had:
+            had, now = pause_of(job.exclude), max(self.clock.now(), job.changed_at)
+            entry = plan_for(had, now)
+            # A job whose last run has not ended yet is still ACTIVE. It has no more occurrences to exclude.
+            if entry == had or job.occurrences().next(int(now)) is None:
                 raise _LeftAlone
             same = {field.name: getattr(job, field.name) for field in fields(Draft)}
             return Draft(**same | {"exclude": with_pause(job.exclude, NO_PAUSE if entry is None else entry)})
