@@ -78,7 +78,7 @@ test-cron: setup ## compare schedules with Debian's cron (needs root, cron and c
 
 test-at: setup ## run the tests with the clock at AT="2027-03-28 00:52" (UTC; TESTS=tests/e2e: these; 20 minutes)
 	@mkdir -p .build && cc -shared -fPIC -O1 -o .build/moved_clock.so tests/support/moved_clock.c
-	shift=$$(($$(date -u -d "$(AT)" +%s) - $$(date +%s))); CLOCK_SHIFT=$$shift LD_PRELOAD=$(CURDIR)/.build/moved_clock.so \
+	at=$$(date -u -d "$(AT)" +%s) && CLOCK_SHIFT=$$((at - $$(date +%s))) LD_PRELOAD=$(CURDIR)/.build/moved_clock.so \
 		$(BIN)/pytest -n 3 --no-loadscope-reorder -m "not fuzz" $(TESTS)
 
 synth: setup ## write the template of STAGE (prod) to cdk.out (needs no AWS account)
