@@ -10,7 +10,6 @@ from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.overlap import Lock, has_place, position_in
 from duecourse.domain.runs.states import Queued, Retrying, Run, RunState, is_written_as, reason_of
 from duecourse.messages import MessageKind, RunMessage
-from duecourse.usecases.dispatch.claim import HOLD_SECONDS
 from duecourse.usecases.worker.overlap import MAX_CALLS
 from tests.support.replayed import Asked
 from tests.support.wait_queue_model import Kept, Left, Shared, State, Worker
@@ -72,16 +71,14 @@ class Promises:
             self._is(len(state.line) <= self.job.queue_limit + max(more, 1), "more wait than may")
 
     def _hold_rate(self, state: State) -> None:
-        """No more starts are paid than the rate allows, and none begins that is not paid. A worker that has paid may
-        hold the start for a moment.
-        """
+        """No more starts are paid than the rate allows, and none begins that is not paid."""
         rates = [job.rate for job in self.shared.jobs if job.rate is not None]
         if not rates:
             return
         burst, per_minute = max(rate.burst for rate in rates), max(rate.per_minute for rate in rates)
         for number, begin in enumerate(state.paid):
             for count, end in enumerate(state.paid[number:], 1):
-                most = burst + (end + HOLD_SECONDS - begin) * per_minute / 60
+                most = burst + (end - begin) * per_minute / 60
                 self._is(count <= most, f"{count} starts are paid within {end - begin} s")
         self._is(len(state.called) <= len(state.paid), "an attempt starts that is not paid")
 

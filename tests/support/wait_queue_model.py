@@ -87,7 +87,7 @@ class Left(NamedTuple):
 class State(NamedTuple):
     """Everything, by numbers of `Kept`: `locks` by line and place, `line` by line and position, `watches` by line;
     `called` has each attempt that was called. `job` is the definition of the jobs that is in force. `rates` has the
-    starts of each rate key, `paid` when starts were paid. `breakers` has the breaker of each key, `probes` the
+    starts of each rate key, `paid` when the paid starts begin. `breakers` has the breaker of each key, `probes` the
     instants at which a breaker opened until then, a probe of it began, and its lease ends or it was given back.
     `active` are the runs that became active under a former limit, until they end or wait: they may continue beyond the
     present one.
@@ -105,7 +105,7 @@ class State(NamedTuple):
     asked_to_end: tuple[tuple[int, int], ...]
     job: int = 0
     rates: tuple[tuple[int, Spent], ...] = ()
-    paid: tuple[int, ...] = ()
+    paid: tuple[float, ...] = ()
     breakers: tuple[tuple[int, int], ...] = ()
     probes: tuple[tuple[int, int, int], ...] = ()
     active: tuple[int, ...] = ()
@@ -227,7 +227,9 @@ class Shared:
             return self.kept.values[self.kept.of(spent)], state
         made, rates[number] = moved(spent, moves[0])
         if made and _pays(moves[0]):
-            paid = (*paid, state.time)
+            burst = max(job.rate.burst for job in self.jobs if job.rate is not None)
+            after = rates[number]  # the worker may hold the start until then, as `start_paid_by`
+            paid = (*paid, max(float(state.time), (after.paid - burst * after.step) / 1_000_000))
         answer = self.kept.values[self.kept.of((made, rates[number]))]
         return answer, state._replace(rates=tuple(sorted(rates.items())), paid=paid)
 
