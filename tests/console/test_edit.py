@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
@@ -53,6 +53,24 @@ def test_job_editor_form_creates_a_job_that_fires(
     expect(page).to_have_url(re.compile("#/jobs/hourly$"))
     (call,) = scheduler.advance(hours=1)
     assert (call.job_id, call.payload) == ("hourly", {"day": "2026-03-28T12:15:00Z"})
+
+
+def test_job_editor_offline_reports_an_error_and_creates_nothing_on_reconnection(
+    scheduler: Scheduler, console: ServedConsole, context: BrowserContext, open_page: Open
+) -> None:
+    page = open_page(console)
+    page.get_by_role("link", name="Create job").click()
+    write(page, Id="hourly", Expression="15 * * * *", URL="https://shop.example/sync")
+    context.set_offline(True)
+    page.get_by_role("button", name="Create job").click()
+    expect(page.get_by_text("The API cannot be reached").first).to_be_visible()
+    page.get_by_role("navigation").get_by_role("link", name="Overview").click()
+    page.get_by_role("dialog", name="Leave without saving?").get_by_role("button", name="Leave").click()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    with page.expect_response(re.compile("/v1/stats")):
+        context.set_offline(False)
+        page.clock.fast_forward(60_000)
+    assert scheduler.client.list_jobs().items == ()
 
 
 def test_job_editor_login_of_a_call_has_fields_of_its_own(

@@ -57,6 +57,60 @@ def test_overview_failed_jobs_are_named_and_redriven(
     expect(page.get_by_text("No runs failed permanently.")).to_be_visible()
 
 
+def test_overview_dead_runs_are_found_beside_more_skipped_runs_than_are_read(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    nightly = {"schedule": "5 12 * * *", "target": HTTP, "retry": {"max_attempts": 1}}
+    for number in range(12):
+        scheduler.client.create_job({"id": f"nightly-{number}", **nightly})
+        scheduler.answer(f"nightly-{number}", status=500, body="the disk is full")
+    minutely = {"schedule": "* * * * *", "target": HTTP, "completion": "callback", "overlap": "skip"}
+    scheduler.client.create_job({"id": "minutely", **minutely})
+    scheduler.advance(hours=8, minutes=40)
+    page = open_page(console)
+    expect(page.get_by_role("button", name=re.compile("^Redrive nightly-"))).to_have_count(6)
+    expect(page.get_by_role("heading", name="Jobs with dead runs (12)")).to_be_visible()
+    expect(page.get_by_role("link", name="and 6 more jobs")).to_be_visible()
+    expect(page.get_by_text("No runs failed permanently.")).to_have_count(0)
+    expect(page.get_by_role("link", name="Failed permanently in the last 24 hours: 12")).to_be_visible()
+    for outcome in ("12 failed permanently", "0 will be retried", "0 cancelled", "at least 500 skipped"):
+        expect(page.get_by_role("link", name=outcome, exact=True)).to_be_visible()
+    expect(page.get_by_text("not all runs were counted")).to_be_visible()
+    expect(
+        page.get_by_title(re.compile("12 failed permanently, 0 will be retried, 0 cancelled, at least 39 skipped$"))
+    ).to_have_count(1)
+
+
+def test_overview_redrive_of_a_job_includes_its_dead_runs_that_were_not_loaded(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.create_job(
+        {"id": "export", "schedule": "* * * * *", "target": HTTP, "retry": {"max_attempts": 1}, "overlap": "allow"}
+    )
+    scheduler.answer("export", status=500, times=510)
+    scheduler.advance(minutes=510)
+    page = open_page(console)
+    expect(page.get_by_text("at least 500 runs")).to_be_visible()
+    page.get_by_role("button", name="Redrive export").click()
+    dialog = page.get_by_role("dialog", name="Redrive dead runs")
+    dialog.get_by_role("spinbutton", name="Pace").fill("1000")
+    dialog.get_by_role("button", name="Redrive 510 runs").click()
+    expect(dialog).to_contain_text("510 redriven", timeout=30_000)
+    scheduler.advance(minutes=1)
+    assert scheduler.client.list_dead_runs().items == ()
+
+
+def test_overview_offline_shows_no_confirmation_that_nothing_failed(
+    console: ServedConsole, context: BrowserContext, open_page: Open
+) -> None:
+    page = open_page(console)
+    expect(page.get_by_text("No runs failed permanently.")).to_be_visible()
+    context.set_offline(True)
+    page.clock.fast_forward(60_000)
+    expect(page.get_by_text("The API cannot be reached").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("No runs failed permanently.")).to_have_count(0, timeout=30_000)
+
+
 def test_overview_runs_in_progress_are_named(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     page = open_page(console)
     expect(page.get_by_text("There are no such runs.")).to_be_visible()

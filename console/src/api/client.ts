@@ -74,10 +74,14 @@ fetcher.use(checked);
 /** The same as hooks: `api.useQuery("get", "/v1/stats")`. Errors are ApiProblem (see asProblem). */
 export const api = createClient(fetcher);
 
-/** Reads are retried if this can help. Only a user repeats a request that changes something. */
+/** Reads are retried if this can help. Only a user repeats a request that changes something: offline, a request fails at
+ * once, because a queued one would be sent on reconnection, after its form was discarded.
+ */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
+      networkMode: "always",
+      refetchOnReconnect: true,
       staleTime: 1_000,
       // After 30 s a message is shown, before any further wait.
       retry: (count, error) => count < RETRIES && asProblem(error).passes && !asProblem(error).late,
@@ -86,7 +90,7 @@ export const queries = new QueryClient({
       refetchOnWindowFocus: true,
       structuralSharing: sharing,
     },
-    mutations: { retry: false },
+    mutations: { networkMode: "always", retry: false },
   },
 });
 

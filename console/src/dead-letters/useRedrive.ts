@@ -1,13 +1,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { paced, type Refusal, type Send } from "./paced";
-import { type Choice, countOf, sendAll, sendRuns } from "./sends";
+import { prepare, type Which } from "./sends";
 
-/** Which dead runs: these, or all that a choice has. */
-export type Plan = { name: string } & ({ runs: readonly string[] } | { choice: Choice });
+export type Plan = { name: string } & Which;
 
 export interface Redrive {
-  /** `counting` by a dry run, `ready` to begin or to go on, `running`, `done`. */
+  /** `counting`, `ready` to begin or to go on, `running`, `done`. */
   phase: "counting" | "ready" | "running" | "done";
   /** How many there are, as far as they were counted; null while they are. */
   total: { count: number; least: boolean } | null;
@@ -21,10 +20,8 @@ export interface Redrive {
 
 /** Counts a plan's runs, and redrives them at a pace until it is stopped or the page is left. */
 export function useRedrive(plan: Plan): Redrive {
-  const [phase, setPhase] = useState<Redrive["phase"]>("runs" in plan ? "ready" : "counting");
-  const [total, setTotal] = useState<Redrive["total"]>(
-    "runs" in plan ? { count: plan.runs.length, least: false } : null,
-  );
+  const [phase, setPhase] = useState<Redrive["phase"]>("counting");
+  const [total, setTotal] = useState<Redrive["total"]>(null);
   const [done, setDone] = useState({ sent: 0, refused: 0, refusals: [] as readonly Refusal[] });
   const [error, setError] = useState<unknown>(null);
   const stopping = useRef(new AbortController());
@@ -33,15 +30,14 @@ export function useRedrive(plan: Plan): Redrive {
 
   useEffect(() => {
     const counting = new AbortController();
-    if ("choice" in plan) {
-      countOf(plan.choice, counting.signal)
-        .then((found) => {
-          if (counting.signal.aborted) return;
-          setTotal(found);
-          setPhase("ready");
-        })
-        .catch((failure: unknown) => !counting.signal.aborted && setError(failure));
-    }
+    prepare(plan, counting.signal)
+      .then((prepared) => {
+        if (counting.signal.aborted) return;
+        sending.current = prepared.send;
+        setTotal(prepared.total);
+        setPhase("ready");
+      })
+      .catch((failure: unknown) => !counting.signal.aborted && setError(failure));
     return () => {
       counting.abort();
       stopping.current.abort();
@@ -49,9 +45,9 @@ export function useRedrive(plan: Plan): Redrive {
   }, [plan]);
 
   const begin = async (pace: number) => {
+    if (sending.current === null) return;
     const stop = new AbortController();
     stopping.current = stop;
-    sending.current ??= "runs" in plan ? sendRuns(plan.runs) : sendAll(plan.choice);
     setPhase("running");
     setError(null);
     try {

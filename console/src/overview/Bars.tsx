@@ -7,6 +7,8 @@ export interface Bar {
   at: Date;
   /** From the bottom up. */
   parts: readonly { count: number; color: string }[];
+  /** The counts are lower bounds: the column is hatched. */
+  cut?: boolean;
   /** Its meaning in words. */
   text: string;
 }
@@ -33,7 +35,11 @@ export function Bars({
       <div className="bars-most">{written(most)}</div>
       <div className="bars-plot">
         {bars.map((bar) => (
-          <div key={bar.at.getTime()} className="bars-bar" title={`${clockTime(bar.at, zone)}: ${bar.text}`}>
+          <div
+            key={bar.at.getTime()}
+            className={bar.cut ? "bars-bar bars-cut" : "bars-bar"}
+            title={`${clockTime(bar.at, zone)}: ${bar.text}`}
+          >
             {bar.parts.map(({ count, color }) => (
               <div key={color} style={{ background: color, blockSize: `${(100 * count) / most}%` }} />
             ))}

@@ -22,10 +22,10 @@ export function Counts({
     <Container>
       <ColumnLayout columns={4} minColumnWidth={140}>
         <Count label="Failed permanently in the last 24 hours" href={`#/runs?state=DEAD&since=${since}`}>
-          {unsuccessful && counted(total(unsuccessful.hours, "DEAD"), unsuccessful.cut)}
+          {unsuccessful && counted(total(unsuccessful.hours, "DEAD"), unsuccessful.cut.DEAD)}
         </Count>
         <Count label="Retrying" href="#/runs?state=RETRYING">
-          {unsuccessful && counted(total(unsuccessful.hours, "RETRYING"), unsuccessful.cut)}
+          {unsuccessful && counted(total(unsuccessful.hours, "RETRYING"), unsuccessful.cut.RETRYING)}
         </Count>
         <Count label="Dead letters" href="#/dead-letters">
           {dead && counted(dead.count, dead.at_least)}

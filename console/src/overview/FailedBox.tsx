@@ -31,7 +31,7 @@ export function FailedBox({ query }: { query: UseQueryResult<Unsuccessful> }) {
       header={
         <Header
           variant="h2"
-          counter={found && `(${counted(found.failed.length, found.cut)})`}
+          counter={found && `(${counted(found.failed.length, found.cut.DEAD)})`}
           description="Jobs whose runs failed permanently in the last 24 hours and were not redriven."
         >
           Jobs with dead runs
@@ -45,17 +45,17 @@ export function FailedBox({ query }: { query: UseQueryResult<Unsuccessful> }) {
       )}
       <ProblemBox error={query.error} retry={() => void query.refetch()} />
       {query.isPending && <StatusIndicator type="loading">Loading</StatusIndicator>}
-      {found?.failed.length === 0 && (
+      {query.error === null && found?.failed.length === 0 && (
         <StatusIndicator type="success">No runs failed permanently.</StatusIndicator>
       )}
       <ul className="entries">
-        {found?.failed.slice(0, SHOWN).map(({ id, runs, last, error }) => (
+        {found?.failed.slice(0, SHOWN).map(({ id, runs, latest, last, error }) => (
           <li key={id}>
             <div className="entry line">
               <Link href={to.job(id)}>{id}</Link>
               <div className="line" title={error ?? undefined}>
-                <Link href={to.run(runs[0] ?? "")} variant="secondary">
-                  {runs.length === 1 ? "1 run" : `${runs.length} runs`}, <Time at={last} brief />
+                <Link href={to.run(latest)} variant="secondary">
+                  {counted(runs, found.cut.DEAD)} {runs === 1 ? "run" : "runs"}, <Time at={last} brief />
                 </Link>{" "}
                 <span className="text">{error?.slice(0, 300)}</span>
               </div>
@@ -64,7 +64,9 @@ export function FailedBox({ query }: { query: UseQueryResult<Unsuccessful> }) {
               ariaLabel={`Redrive ${id}`}
               disabled={refusal !== undefined}
               disabledReason={refusal}
-              onClick={() => setPlan({ name: `The dead runs of ${id} in the last 24 hours`, runs })}
+              onClick={() =>
+                setPlan({ name: `The dead runs of ${id} in the last 24 hours`, job: id, since: found.since })
+              }
             >
               Redrive
             </Button>
@@ -74,7 +76,7 @@ export function FailedBox({ query }: { query: UseQueryResult<Unsuccessful> }) {
       {more > 0 && (
         <Box>
           <Link href={`#/dead-letters?since=${encodeURIComponent(found?.since ?? "")}`}>
-            and {more} more {more === 1 ? "job" : "jobs"}
+            and {counted(more, found?.cut.DEAD === true)} more {more === 1 ? "job" : "jobs"}
           </Link>
         </Box>
       )}

@@ -4,6 +4,7 @@ import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import { to } from "../app/routes";
+import { jobsText } from "../jobs/texts";
 import type { Named } from "./load";
 import { counted } from "./outcomes";
 import type { useLoad } from "./useLoad";
@@ -13,16 +14,19 @@ const SHOWN = 5;
 /** Jobs whose runs are overdue, and jobs that do not fire at all. */
 export function LateBox({ load }: { load: ReturnType<typeof useLoad> }) {
   const found = load.data;
-  const fine = found !== undefined && found.late.count === 0 && found.silent.count === 0;
+  const fine =
+    load.error === null && found !== undefined && found.late.count === 0 && found.silent.count === 0;
   return (
     <Container header={<Header variant="h2">Overdue jobs</Header>}>
       {load.isPending && <StatusIndicator type="loading">Loading</StatusIndicator>}
-      {load.error !== null && found === undefined && (
+      {load.error !== null && (
         <StatusIndicator type="pending">Unknown: the jobs could not be read.</StatusIndicator>
       )}
       {fine && (
-        <StatusIndicator type="success">
-          {found.cut ? "No overdue jobs were found, but not all jobs were read." : "No job is overdue."}
+        <StatusIndicator type={found.cut ? "pending" : "success"}>
+          {found.cut
+            ? `Unknown: no overdue job is among the first ${jobsText(found.jobs)}. Further jobs were not read.`
+            : "No job is overdue."}
         </StatusIndicator>
       )}
       {found !== undefined && (
@@ -62,7 +66,7 @@ function Jobs({ label, effect, named, cut }: { label: string; effect: string; na
           </li>
         ))}
       </ul>
-      {named.count > SHOWN && <Box>and {named.count - SHOWN} more</Box>}
+      {named.count > SHOWN && <Box>and {counted(named.count - SHOWN, cut)} more</Box>}
     </section>
   );
 }

@@ -36,17 +36,20 @@ export function OutcomesBox({ query }: { query: UseQueryResult<Unsuccessful> }) 
     >
       <ProblemBox error={query.error} retry={() => void query.refetch()} />
       {query.isPending && <StatusIndicator type="loading">Loading</StatusIndicator>}
-      {found !== undefined && sums?.every(({ count }) => count === 0) && !found.cut && (
+      {found !== undefined && sums?.every(({ count }) => count === 0) && (
         <Box>All finished runs succeeded.</Box>
       )}
       {found !== undefined && sums?.some(({ count }) => count > 0) && (
         <>
           <Bars
             label="Unsuccessful runs, by hour"
-            bars={found.hours.map(({ at, counts }) => ({
+            bars={found.hours.map(({ at, counts, cut }) => ({
               at,
+              cut: cut.length > 0,
               parts: STATES.map((state) => ({ count: counts[state], color: COLOURS[state] })),
-              text: STATES.map((state) => `${counts[state]} ${SAID[state]}`).join(", "),
+              text: STATES.map(
+                (state) => `${counted(counts[state], cut.includes(state))} ${SAID[state]}`,
+              ).join(", "),
             }))}
           />
           <Box>
@@ -55,10 +58,16 @@ export function OutcomesBox({ query }: { query: UseQueryResult<Unsuccessful> }) 
                 {place > 0 && ", "}
                 <span className="key" style={{ background: COLOURS[state] }} />
                 <Link href={`#/runs?state=${state}&since=${encodeURIComponent(found.since)}`}>
-                  {counted(count, found.cut)} {SAID[state]}
+                  {counted(count, found.cut[state])} {SAID[state]}
                 </Link>
               </span>
             ))}
+            {found.hours.some(({ cut }) => cut.length > 0) && (
+              <span>
+                , <span className="key key-cut" />
+                not all runs were counted
+              </span>
+            )}
           </Box>
         </>
       )}

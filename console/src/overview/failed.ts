@@ -1,39 +1,40 @@
-/** The jobs that failed, of runs that did not succeed. */
+/** The jobs of dead runs. */
 
 import type { Schemas } from "../api/client";
 
-type Found = Pick<Schemas["Run"], "id" | "job_id" | "state" | "finished_at" | "error">;
+type Found = Pick<Schemas["Run"], "id" | "job_id" | "finished_at" | "error">;
 
 export interface FailedJob {
   id: string;
-  /** Its dead runs, the latest death first. */
-  runs: readonly string[];
+  /** How many of its dead runs were read. */
+  runs: number;
+  /** Its run that died last. */
+  latest: string;
   last: string | null;
   /** Of the latest death. */
   error: string | null;
 }
 
-/** The jobs with dead runs, the latest death first. */
-export function failedJobs(runs: readonly Found[]): FailedJob[] {
-  const jobs = new Map<string, Found[]>();
-  for (const run of runs.filter(({ state }) => state === "DEAD")) {
-    const others = jobs.get(run.job_id);
-    if (others === undefined) jobs.set(run.job_id, [run]);
-    else others.push(run);
+/** The jobs of these dead runs, the latest death first. */
+export function failedJobs(dead: readonly Found[]): FailedJob[] {
+  const jobs = new Map<string, FailedJob>();
+  for (const run of dead.toSorted((one, other) => died(other).localeCompare(died(one)))) {
+    const job = jobs.get(run.job_id);
+    if (job !== undefined) job.runs += 1;
+    else
+      jobs.set(run.job_id, {
+        id: run.job_id,
+        runs: 1,
+        latest: run.id,
+        last: run.finished_at,
+        error: run.error,
+      });
   }
-  return [...jobs]
-    .map(([id, found]) => {
-      const dead = found.toSorted((one, other) => latest(other).localeCompare(latest(one)));
-      return {
-        id,
-        runs: dead.map((run) => run.id),
-        last: dead[0]?.finished_at ?? null,
-        error: dead[0]?.error ?? null,
-      };
-    })
-    .sort((one, other) => (other.last ?? "").localeCompare(one.last ?? "") || one.id.localeCompare(other.id));
+  return [...jobs.values()].sort(
+    (one, other) => (other.last ?? "").localeCompare(one.last ?? "") || one.id.localeCompare(other.id),
+  );
 }
 
-function latest(run: Found): string {
+function died(run: Found): string {
   return run.finished_at ?? "";
 }

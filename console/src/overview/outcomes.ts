@@ -5,11 +5,19 @@ import type { Schemas } from "../api/client";
 export const STATES = ["DEAD", "RETRYING", "CANCELLED", "SKIPPED"] as const;
 export type State = (typeof STATES)[number];
 
-type Found = Pick<Schemas["Run"], "state" | "finished_at" | "started_at" | "due">;
+type Found = Pick<Schemas["Run"], "finished_at" | "started_at" | "due">;
+
+/** The newest runs in a state; `cut` if there are older ones that were not read. */
+export interface Read<Run extends Found = Found> {
+  runs: readonly Run[];
+  cut: boolean;
+}
 
 export interface Hour {
   at: Date;
   counts: Record<State, number>;
+  /** States of which not all runs of this hour were read: their counts are lower bounds. */
+  cut: readonly State[];
 }
 
 export const HOURS = 24;
@@ -21,19 +29,22 @@ export function firstHour(now: number): number {
 }
 
 /** The last hours, oldest first. Runs that entered their state earlier are omitted. */
-export function byHour(runs: readonly Found[], now: number): Hour[] {
+export function byHour(read: Record<State, Read>, now: number): Hour[] {
   const begin = firstHour(now);
-  const hours: Hour[] = Array.from({ length: HOURS }, (_, number) => ({
-    at: new Date(begin + number * HOUR_MS),
-    counts: { DEAD: 0, RETRYING: 0, CANCELLED: 0, SKIPPED: 0 },
+  const hourOf = (run: Found) =>
+    Math.floor((new Date(run.finished_at ?? run.started_at ?? run.due).getTime() - begin) / HOUR_MS);
+  const places = STATES.map((state) => ({
+    state,
+    cut: read[state].cut,
+    hours: read[state].runs.map(hourOf),
   }));
-  for (const run of runs) {
-    const since = new Date(run.finished_at ?? run.started_at ?? run.due).getTime();
-    const hour = hours[Math.floor((since - begin) / HOUR_MS)];
-    const state = STATES.find((each) => each === run.state);
-    if (hour !== undefined && state !== undefined) hour.counts[state] += 1;
-  }
-  return hours;
+  return Array.from({ length: HOURS }, (_, number) => ({
+    at: new Date(begin + number * HOUR_MS),
+    counts: Object.fromEntries(
+      places.map(({ state, hours }) => [state, hours.filter((hour) => hour === number).length]),
+    ) as Record<State, number>,
+    cut: places.filter(({ cut, hours }) => cut && number <= Math.min(...hours)).map(({ state }) => state),
+  }));
 }
 
 /** How many came into a state in all hours together. */
@@ -41,7 +52,8 @@ export function total(hours: readonly Hour[], state: State): number {
   return hours.reduce((all, hour) => all + hour.counts[state], 0);
 }
 
-/** `12`, or `at least 12` where not all was read. */
+/** `12`; where not all was read `at least 12`, or `unknown` if nothing was found. */
 export function counted(count: number, cut: boolean): string {
+  if (cut && count === 0) return "unknown";
   return `${cut ? "at least " : ""}${count.toLocaleString("en-GB")}`;
 }

@@ -31,7 +31,11 @@ export function Alarms({ stage }: { stage: Schemas["Stage"] | undefined }) {
           <Box>See the finding "alarms" for the reason. Open CloudWatch to view the alarms.</Box>
         </>
       )}
-      {alarms?.ringing.length === 0 && <StatusIndicator type="success">No alarm is active.</StatusIndicator>}
+      {alarms?.ringing.length === 0 && (
+        <StatusIndicator type={alarms.without_data > 0 ? "info" : "success"}>
+          {alarms.without_data > 0 ? "No alarm with data is active." : "No alarm is active."}
+        </StatusIndicator>
+      )}
       <SpaceBetween size="m">
         {alarms?.ringing.map((alarm) => (
           <section key={alarm.name} aria-label={alarm.name}>
