@@ -12,7 +12,7 @@ import { usePages } from "../shared/usePages";
 import { AllRuns } from "./AllRuns";
 import { CancelRuns } from "./CancelRuns";
 import { columns } from "./columns";
-import { cancellationOf, type Filters, listOf, NAMES, rangeOf, STATES, saidOf } from "./filters";
+import { cancellationOf, type Filters, listOf, NAMES, omittedOf, rangeOf, STATES, saidOf } from "./filters";
 import { RunFilter } from "./RunFilter";
 
 export default function RunsPage() {
@@ -41,7 +41,9 @@ export default function RunsPage() {
       {filtered && <Button onClick={clear}>Clear the filters</Button>}
     </SpaceBetween>
   );
-  const nothing = filtered ? "No runs match the filters." : "No job has run yet.";
+  const matching =
+    omittedOf(filters).length > 0 ? "No listed runs match the filters." : "No runs match the filters.";
+  const nothing = filtered ? matching : "No job has run yet.";
   const state = filters.state ?? (list === "of all jobs" ? STATES.join() : undefined);
   const parts = { filters: { ...filters, state }, zone, filter };
   return list === "of all jobs" ? (

@@ -4,6 +4,7 @@ import {
   changesOf,
   changesOfRange,
   listOf,
+  omittedOf,
   pickedOf,
   queryOf,
   rangeOf,
@@ -62,6 +63,16 @@ describe("filters of runs", () => {
     expect(saidOf({ error: "busy", state: "DEAD" })).toBe(
       "Runs in the selected states, most recent state change first.",
     );
+  });
+
+  test("lists across jobs name the runs that they omit", () => {
+    expect(saidOf({ state: "QUEUED,RUNNING" })).toBe(
+      "Runs in the selected states, most recent state change first. Listed only on the page of a job: delayed runs and enqueued occurrences, calls of less than ten seconds.",
+    );
+    expect(saidOf({})).toBe(
+      "All runs, newest first. Listed only on the page of a job: delayed runs and enqueued occurrences.",
+    );
+    expect(omittedOf({ state: "QUEUED", job: "nightly" })).toEqual([]);
   });
 
   test("only lists of unfinished runs can be cancelled as a whole", () => {

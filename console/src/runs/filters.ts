@@ -116,16 +116,29 @@ export function cancellationOf(filters: Filters, now: number): Cancellation | un
   return { state, job_id, tag, error, since, until };
 }
 
+/** The runs that a list across jobs omits, in words. */
+export function omittedOf(filters: Filters): string[] {
+  const list = listOf(filters);
+  const states = filters.state?.split(",") ?? (list === "of all jobs" ? STATES : []);
+  if (list === "of a job" || list === "found in a job") return [];
+  return [
+    ...(states.includes("QUEUED") ? ["delayed runs and enqueued occurrences"] : []),
+    ...(states.includes("RUNNING") && list === "across jobs" ? ["calls of less than ten seconds"] : []),
+  ];
+}
+
 /** A description of the list. */
 export function saidOf(filters: Filters): string {
+  const omitted = omittedOf(filters);
+  const rest = omitted.length === 0 ? "" : ` Listed only on the page of a job: ${omitted.join(", ")}.`;
   switch (listOf(filters)) {
     case "of all jobs":
-      return "All runs, newest first.";
+      return `${filters.state === undefined ? "All runs" : "Runs in the selected states"}, newest first.${rest}`;
     case "of a job":
       return `Runs of ${filters.job}${filters.state === undefined ? "" : " in the selected states"}, newest occurrence first.`;
     case "found in a job":
       return `Runs of ${filters.job} that match the filters, newest first.`;
     case "across jobs":
-      return `${filters.state === undefined ? "Unsuccessful runs" : "Runs in the selected states"}, most recent state change first.`;
+      return `${filters.state === undefined ? "Unsuccessful runs" : "Runs in the selected states"}, most recent state change first.${rest}`;
   }
 }

@@ -78,6 +78,7 @@ def answer(asked: Seen) -> tuple[int, object]:
             "next_cursor": None if last else "page-2",
         },
         ("GET", "/v1/jobs"): {"items": [] if asked.query.get("tag") == "none" else [JOB, JOB], "next_cursor": None},
+        ("GET", "/v1/runs"): {"items": [], "next_cursor": None},
         ("POST", "/v1/jobs/nightly/pause"): JOB,
         ("POST", "/v1/jobs/nightly/resume"): JOB,
         ("POST", "/v1/jobs/pause"): many,
@@ -239,8 +240,32 @@ def test_run_commands_count_the_runs_to_cancel_in_a_dry_run(server, asked):
 
 
 def test_run_commands_cancel_nothing_if_no_runs_match(server, asked):
-    assert duecourse(server, "runs", "cancel", "--tag", "none").stdout == "No runs match.\n"
+    assert duecourse(server, "runs", "cancel", "--tag", "none").stdout == f"No listed runs match. {OMITTED}\n"
     assert all(body["dry_run"] for _, _, body in asked)
+
+
+OMITTED = (
+    "Not listed across jobs: delayed runs and enqueued occurrences, calls of less than ten seconds. "
+    "To list them for a job, name the JOB."
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "said", "noted"),
+    [
+        (("--active",), "No listed runs match.\n", f"{OMITTED}\n"),
+        (
+            ("--state", "QUEUED"),
+            "No listed runs match.\n",
+            OMITTED.replace(", calls of less than ten seconds", "") + "\n",
+        ),
+        (("--state", "WAITING"), "No runs match.\n", ""),
+        (("nightly", "--state", "QUEUED", "--state", "RUNNING"), "No runs match.\n", ""),
+    ],
+)
+def test_run_commands_list_names_the_runs_that_a_list_across_jobs_omits(server, asked, options, said, noted):
+    result = duecourse(server, "runs", "list", *options, "--tag", "none")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, said, noted)
 
 
 @pytest.mark.parametrize(

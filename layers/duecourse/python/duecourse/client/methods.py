@@ -1022,16 +1022,17 @@ class Methods(ABC):
         Lists runs in the `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED` states, or in the states in `state`. The run
         that entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds; they
         appear a few seconds later. `WAITING` lists runs that wait for their callback or for the steps of a
-        workflow, and `QUEUED` lists runs that wait for other runs or for a rate. `since` and `until` filter by the
-        time at which the run entered its state: the start of its attempt, its end, the end of its last attempt, or
-        the due time of a run that never started. `tag` selects runs of jobs that currently have the tag, and
-        `error` selects runs with an error that contains the text. `caught_up` selects catch-up runs (default: in
-        any state); the `count` of a run is the number of occurrences that it covers. With `job`, the list has the
-        runs of one job in `state` (default: in any state), newest occurrence first. A page may be short or empty
-        and still have a next page.  With `SUCCEEDED` in `state` and without `job`, the newest occurrence is first,
-        and `since` and `until` select occurrences. The id of a run is then also a cursor: the page begins after
-        this run. The list has no runs of deleted jobs. With more than 40 jobs, it is read in slices of time, and
-        each slice in groups of jobs: sort the runs at or after `complete_from` (in `searched`).
+        workflow, and `QUEUED` lists runs that wait for other runs or for a rate; delayed runs and enqueued
+        occurrences are listed only with `job`. `since` and `until` filter by the time at which the run entered its
+        state: the start of its attempt, its end, the end of its last attempt, or the due time of a run that never
+        started. `tag` selects runs of jobs that currently have the tag, and `error` selects runs with an error that
+        contains the text. `caught_up` selects catch-up runs (default: in any state); the `count` of a run is the
+        number of occurrences that it covers. With `job`, the list has the runs of one job in `state` (default: in
+        any state), newest occurrence first. A page may be short or empty and still have a next page.  With
+        `SUCCEEDED` in `state` and without `job`, the newest occurrence is first, and `since` and `until` select
+        occurrences. The id of a run is then also a cursor: the page begins after this run. The list has no runs of
+        deleted jobs. With more than 40 jobs, it is read in slices of time, and each slice in groups of jobs: sort
+        the runs at or after `complete_from` (in `searched`).
 
         `state`: only runs in these states; separate them by commas, or repeat the parameter.
 

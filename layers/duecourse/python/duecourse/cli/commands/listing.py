@@ -95,6 +95,17 @@ class ChosenRuns:
         return (self.job_id or "ALL jobs") + "".join(f" {word} {text}" for word, text in said if text)
 
 
+def unlisted(states: Sequence[str], job_id: str | None) -> str | None:
+    """Return a sentence about the runs in these states that a list across jobs omits, or None if it omits none."""
+    if job_id is not None:
+        return None
+    omitted = ["delayed runs and enqueued occurrences"] * ("QUEUED" in states)
+    omitted += ["calls of less than ten seconds"] * ("RUNNING" in states and "SUCCEEDED" not in states)
+    if not omitted:
+        return None
+    return f"Not listed across jobs: {', '.join(omitted)}. To list them for a job, name the JOB."
+
+
 def print_page(
     page: Page[A], *, as_json: bool, output: str, name: str, table: Callable[[Sequence[A]], None], more: str
 ) -> None:

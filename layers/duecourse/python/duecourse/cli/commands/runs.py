@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import click
 from rich.console import Console
 
-from duecourse.cli.commands.listing import instant_option, output_option, print_page
+from duecourse.cli.commands.listing import instant_option, output_option, print_page, unlisted
 from duecourse.cli.commands.options import answer_options, connected, page_options
 from duecourse.cli.commands.runs_cancel import cancel
 from duecourse.cli.commands.runs_tail import tail
@@ -117,8 +117,9 @@ def list_runs(
         if items:
             print_found_runs(items, wide=output == "wide", coverage=caught_up)
         elif not ahead:
-            say(_none(page))
+            say(_none(page, complete=omitted is None))
 
+    omitted = unlisted(wanted, job_id)
     print_ahead(ahead, err=output == "name")
     again = ["duecourse", "runs", "list", *filter(None, [job_id])]
     again += [word for state in wanted for word in ("--state", state)]
@@ -131,12 +132,16 @@ def list_runs(
         table=table,
         more=shlex.join(again),
     )
+    if omitted is not None:
+        click.echo(omitted, err=True)
     if failed and page.items and not as_json and output == "table" and Console().is_terminal:
         click.echo("details: duecourse runs show RUN, or JOB for its last run", err=True)
 
 
-def _none(page: Page[Run]) -> str:
-    return "No runs on this page match." if page.next_cursor else "No runs match."
+def _none(page: Page[Run], *, complete: bool) -> str:
+    if page.next_cursor:
+        return "No runs on this page match."
+    return "No runs match." if complete else "No listed runs match."
 
 
 def zone_of_job(client: Client, job_id: str) -> tzinfo:

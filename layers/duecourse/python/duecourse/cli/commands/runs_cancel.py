@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from duecourse.cli.commands.listing import ChosenRuns, RunFilters, run_filter
+from duecourse.cli.commands.listing import ChosenRuns, RunFilters, run_filter, unlisted
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.output.documents import CancelledRuns, RunsToCancel
 from duecourse.cli.output.values import print_json
@@ -67,6 +67,7 @@ def cancel(
         raise UsageError("there is no run to cancel; name a RUN, or select runs with --job, --tag or --state")
     filters = asked.filters()
     wanted = [state for state in STATES if state in (states or STATES)]
+    omitted = unlisted(wanted, filters["job_id"])
     with connected(api, sign) as client:
         if run_id is not None:
             run = client.cancel_run(run_id).run
@@ -77,12 +78,12 @@ def cancel(
             return
         counts = {} if yes and not dry_run else {state: _count(client, state, filters) for state in wanted}
         if dry_run:
-            _print_counts(counts, as_json)
+            _print_counts(counts, omitted, as_json)
             return
         total = sum(counts.values())
         if not yes:
             if not total:
-                say("No runs match.")
+                _print_none(omitted)
                 return
             confirm(f"Cancel {_named(counts)} of {asked}?")
         done = _cancelled(client, wanted, filters, None if yes else total)
@@ -91,6 +92,8 @@ def cancel(
         return
     refused = f", {done.refused} could not be cancelled; repeat the command" if done.refused else ""
     say(f"the cancellation of {done.cancelled} run{'s' * (done.cancelled != 1)} was requested{refused}")
+    if omitted is not None:
+        click.echo(omitted, err=True)
 
 
 def _count(client: Client, state: State, filters: RunFilters) -> int:
@@ -129,10 +132,16 @@ def _named(counts: dict[State, int]) -> str:
     return f"{named} run{'s' * (sum(counts.values()) != 1)}"
 
 
-def _print_counts(counts: dict[State, int], as_json: bool) -> None:
+def _print_none(omitted: str | None) -> None:
+    say("No runs match." if omitted is None else f"No listed runs match. {omitted}")
+
+
+def _print_counts(counts: dict[State, int], omitted: str | None, as_json: bool) -> None:
     if as_json:
         print_json(RunsToCancel(would_cancel={str(state): count for state, count in counts.items()}))
     elif any(counts.values()):
         say(f"{_named(counts)} would be cancelled")
+        if omitted is not None:
+            click.echo(omitted, err=True)
     else:
-        say("No runs match.")
+        _print_none(omitted)
