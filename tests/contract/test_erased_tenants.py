@@ -17,7 +17,7 @@ from duecourse.api.api import admit
 from duecourse.api.problems import Problem
 from duecourse.api.request import Request
 from duecourse.checks.tenants import KINDS, tenant_of
-from duecourse.cli.tenants.erasing import counted, erase
+from duecourse.cli.tenants.erasing import LEFT, counted, erase, left
 from duecourse.cli.tenants.exporting import export
 from duecourse.cli.tenants.place import Place
 from duecourse.cli.tenants.suspending import suspend
@@ -81,7 +81,9 @@ class Site:
 @pytest.fixture
 def site(ministack: str, dynamodb_tables: Tables) -> Iterator[Site]:
     client = {service: emulators.client(service, ministack).boto3 for service in ("s3", "ssm")}
-    worker = {"Environment": {"Variables": {"DUECOURSE_SECRET_STORE": "parameters"}}}
+    prefixes = {"shared": {"*": "all/{tenant}/"}, "reports": {"acme": "duecourse/"}, "others": {"other": ""}}
+    settings = {"DUECOURSE_SECRET_STORE": "parameters", "DUECOURSE_RESULT_BUCKETS": json.dumps(prefixes)}
+    worker = {"Environment": {"Variables": settings}}
     functions = SimpleNamespace(get_function_configuration=lambda **_: worker)
     buckets = {name: f"{name.lower()}-{uuid4().hex[:8]}" for name in ("ResultsBucket", "ArchiveBucket")}
     for bucket in buckets.values():
@@ -145,6 +147,15 @@ def test_erased_tenants_erasure_leaves_nothing_of_the_tenant_and_everything_of_t
     assert report["erased"]["archived_runs"] == 3
     assert seconds(report["ended_at"]) >= seconds(report["begun_at"]) + 1200
     assert not counted(site.place()).total()
+
+
+def test_erased_tenants_report_lists_the_results_that_remain_in_other_buckets(site: Site) -> None:
+    locations = [
+        f"results in {where} (setting result_buckets); delete them there"
+        for where in ("s3://shared/all/acme/", "s3://reports/duecourse/")
+    ]
+    assert left(site.place())[:3] == [*locations, LEFT[0]]
+    assert erase(site.place(), by="olga")["left"] == left(site.place())
 
 
 def test_erased_tenants_dry_run_changes_nothing(site: Site) -> None:

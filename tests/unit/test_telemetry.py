@@ -12,6 +12,7 @@ from aws_lambda_powertools import Logger, Metrics
 
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.api_keys import key_text
 from duecourse.messages import RunMessage
 from duecourse.telemetry import function_logger, loggable, publish
 from duecourse.usecases.report import Event, Report, about
@@ -49,6 +50,30 @@ def test_telemetry_log_entry_contains_no_control_characters_and_loses_no_text() 
         line.encode()
     assert json.loads(lines[0])["error"] == STEERING
     assert "Grüße" in lines[1]
+
+
+SECRET = "Zx9-_secretsecret0123456"
+
+
+@pytest.mark.parametrize(
+    "credential",
+    [
+        key_text("acme", SECRET).text,
+        key_text("acme", SECRET).text.replace(".", "%2E"),
+        f"dc1.acme.3.{SECRET}",
+        f"eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJtZSJ9.{SECRET}",
+        f"whsec_{SECRET}",
+    ],
+)
+def test_telemetry_log_entry_contains_no_credential_that_a_caller_has_pasted(credential: str) -> None:
+    out = StringIO()
+    logger = function_logger(service=f"test-credentials-{next(_numbers)}", level=logging.INFO, stream=out)
+    facts = {"detail": f'There is no key "{credential}".', "faults": [{"pointer": f"/{credential}/x"}], "rest": "kept"}
+    publish(Report(events=[Event("request_refused", facts)]), logger, Metrics(namespace="Duecourse"))
+    logger.error("failed %s", credential)
+    assert SECRET not in out.getvalue()
+    line = json.loads(out.getvalue().splitlines()[0])
+    assert (line["rest"], line["detail"].endswith('***".')) == ("kept", True)
 
 
 @pytest.mark.parametrize("handler", sorted(FUNCTIONS.glob("*/handler.py")), ids=lambda file: file.parent.name)

@@ -70,6 +70,7 @@ VALID: dict[str, Any] = {
 }
 ALL = sorted({(method, path) for method, path, *_ in ROUTES})
 API_KEY = key_text("default", "n" * 32)
+SIGNED_KEY = key_text("default", "s" * 32)
 BY_KEY = {"/v1/hooks": {"authorization": f"Bearer {API_KEY.text}"}}
 
 
@@ -79,10 +80,9 @@ def text_api(tables: Tables) -> ApiClient:
     job = callback_job(api)
     recorded(api, waiting_run(job))
     recorded(api, run(job, RunState.DEAD, after=60))
-    key = ApiKey(
-        "default", API_KEY.id, API_KEY.hash, job.id, job.created_generation, "", NOON, "", int(NOON) + DAY_SECONDS
-    )
-    assert api.jobs.api_keys.add(key, 0)
+    for count, (text, salt) in enumerate(((API_KEY, None), (SIGNED_KEY, "salt"))):
+        name, until = ("default", text.id, text.hash, job.id, job.created_generation), int(NOON) + DAY_SECONDS
+        assert api.jobs.api_keys.add(ApiKey(*name, "", NOON, "", until, salt=salt), count)
     return api
 
 
@@ -210,6 +210,19 @@ def test_arbitrary_text_surrogate_or_nul_in_path_query_or_header_causes_no_serve
             assert (answer.status, list(answer.errors)) == (400, [name.lower()]), answer.text
         else:  # one that does not fit is passed over
             assert answer.headers["x-correlation-id"] == answer.headers["x-request-id"]
+
+
+@pytest.mark.parametrize("text", [HALF, "\ud800", "\x00", "sha256=\ud800"])
+@pytest.mark.parametrize(("method", "path"), ALL, ids=[" ".join(route) for route in ALL])
+def test_arbitrary_text_surrogate_or_nul_in_any_header_causes_no_server_error(
+    text_api: ApiClient, method: str, path: str, text: str
+) -> None:
+    added = ("x-hub-signature-256", "webhook-id", "webhook-signature", "x-github-delivery", "x-github-event")
+    for name in (*added, *api_event("GET", "/")["headers"]):
+        for key in (API_KEY, SIGNED_KEY) if path.startswith("/v1/hooks") else (API_KEY,):
+            headers = {"authorization": f"Bearer {key.text}", name: text}
+            answer = text_api.send(api_event(method, real(path, key=key.text), headers=headers, body="{}"))
+            assert answer.status < 500, (name, answer.text)
 
 
 @pytest.mark.parametrize("token", ["\ud800", "\x00", "a.b\ud800.c"])

@@ -63,14 +63,24 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e
 """Characters that JSON allows but that could control the reader's terminal or cannot be encoded."""
 
 
+_CREDENTIALS = re.compile(
+    r"(?P<kept>dck[0-9]*_[A-Za-z0-9_-]+|dc1\.[A-Za-z0-9_-]+\.[0-9]+|eyJ[A-Za-z0-9_-]+)(?:\.|%2[Ee])[A-Za-z0-9_.~%-]+"
+    r"|(?P<kind>whsec_)[A-Za-z0-9+/=_%-]+"
+)
+"""API keys, callback tokens, access tokens (JWT) and signing secrets, wherever a caller has pasted them."""
+
+
 def function_logger(**options: Any) -> Logger:
-    """Return the logger of a function: one JSON object per line, without characters that control a terminal."""
+    """Return the logger of a function: one JSON object per line, without characters that control a terminal and without
+    credentials: a path or a field that a caller has filled wrongly can contain one.
+    """
     return Logger(json_serializer=_line, **options)
 
 
 def _line(record: Mapping[str, Any]) -> str:
     said = json.dumps(record, default=str, separators=(",", ":"), ensure_ascii=False)
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", said)
+    said = _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", said)
+    return _CREDENTIALS.sub(lambda found: f"{found['kept'] or found['kind']}***", said)
 
 
 def loggable(facts: Mapping[str, object]) -> dict[str, Any]:

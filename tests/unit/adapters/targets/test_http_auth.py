@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from dataclasses import replace
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote_plus
 
 import orjson
 import pytest
@@ -207,6 +207,16 @@ def test_http_auth_oauth_reports_rejected_token_request_and_calls_nothing(
     assert f"POST {server.url('/token')}" in outcome.error
     assert said in outcome.error
     assert requests(server, "/") == []
+
+
+@pytest.mark.parametrize("status", [400, 503])
+def test_http_auth_oauth_redacts_header_credentials_that_the_authorization_server_returns(http, server, site, status):
+    encoded = b64encode(f"jobs:{quote_plus(SECRET)}".encode()).decode()
+    site.token = (status, {"error": "invalid_client", "error_description": f"the header was Basic {encoded}"})
+    target = oauth(server, credentials=Credentials.HEADER)
+    outcome = http.call(a_call(target), target)
+    assert isinstance(outcome, Failed)
+    assert outcome.error.endswith(f"answered {status}: invalid_client: the header was Basic ***")
 
 
 def test_http_auth_oauth_reports_unavailable_authorization_server(http, server):

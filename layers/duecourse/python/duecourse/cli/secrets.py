@@ -145,7 +145,6 @@ def check(name: str | None, tenant: str) -> None:
 
 def secrets_of(stage: Stage, tenant: str) -> StoredSecrets:
     """Return the secrets of a tenant in the store that the stage's workers read."""
-    worker = stage.clients("lambda").get_function_configuration(FunctionName=stage.functions["ExecuteHigh"])
-    store = worker["Environment"]["Variables"]["DUECOURSE_SECRET_STORE"]
+    store = stage.worker_settings()["DUECOURSE_SECRET_STORE"]
     service = "ssm" if store == "parameters" else "secretsmanager"
     return STORES[store](stage.clients(service), stage.name, tenant)

@@ -1340,7 +1340,8 @@ class Methods(ABC):
     def get_stats(self) -> Stats:
         """Read counts and limits.
 
-        Returns the number of jobs and dead runs, the remaining limits, and the depth of the lanes.
+        Returns the number of jobs and dead runs, and the remaining limits. With the `ops` scope, also returns the
+        depth of the lanes and the state of dispatch.
         """
         return self._send(Call("GET", "stats"), Stats)
 

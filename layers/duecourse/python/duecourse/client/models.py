@@ -1144,13 +1144,13 @@ class StageMetrics(Answer):
 
 @dataclass(frozen=True, kw_only=True)
 class Stats(Answer):
-    """The counts and limits of the tenant, and the load of the stage. `dispatch` requires the `ops` scope."""
+    """The counts and limits of the tenant. `lanes` and `dispatch` describe all tenants and require the `ops` scope."""
 
     jobs: JobCount
     dead_runs: DeadCount
     requests: RequestRate
     limits: Limits
-    lanes: Mapping[str, LaneDepth | None]
+    lanes: Mapping[str, LaneDepth | None] | None
     status: Literal["ok", "late"]
     tick: Tick
     dispatch: Dispatch | None

@@ -126,12 +126,13 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     Lists runs in the `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED` states, or in the states in `state`. The run that
     entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds; they appear a few
     seconds later. `WAITING` lists runs that wait for their callback or for the steps of a workflow, and `QUEUED` lists
-    runs that wait for other runs or for a rate; delayed runs and enqueued occurrences are listed only with `job`. `since` and `until` filter by the time at which the run entered its
-    state: the start of its attempt, its end, the end of its last attempt, or the due time of a run that never started.
-    `tag` selects runs of jobs that currently have the tag, and `error` selects runs with an error that contains the
-    text. `caught_up` selects catch-up runs (default: in any state); the `count` of a run is the number of occurrences
-    that it covers. With `job`, the list has the runs of one job in `state` (default: in any state), newest occurrence
-    first. A page may be short or empty and still have a next page.
+    runs that wait for other runs or for a rate; delayed runs and enqueued occurrences are listed only with `job`.
+    `since` and `until` filter by the time at which the run entered its state: the start of its attempt, its end, the
+    end of its last attempt, or the due time of a run that never started. `tag` selects runs of jobs that currently have
+    the tag, and `error` selects runs with an error that contains the text. `caught_up` selects catch-up runs (default:
+    in any state); the `count` of a run is the number of occurrences that it covers. With `job`, the list has the runs
+    of one job in `state` (default: in any state), newest occurrence first. A page may be short or empty and still have
+    a next page.
 
     With `SUCCEEDED` in `state` and without `job`, the newest occurrence is first, and `since` and `until` select
     occurrences. The id of a run is then also a cursor: the page begins after this run. The list has no runs of deleted

@@ -174,13 +174,13 @@ class LaneDepthAnswer(TypedDict):
 
 
 class StatsAnswer(TypedDict):
-    """The counts and limits of the tenant, and the load of the stage. `dispatch` requires the `ops` scope."""
+    """The counts and limits of the tenant. `lanes` and `dispatch` describe all tenants and require the `ops` scope."""
 
     jobs: JobCountAnswer
     dead_runs: DeadCountAnswer
     requests: RequestRateAnswer
     limits: LimitsAnswer
-    lanes: dict[str, LaneDepthAnswer | None]
+    lanes: NotRequired[dict[str, LaneDepthAnswer | None]]
     status: Status
     tick: TickAnswer
     dispatch: NotRequired[DispatchAnswer]
@@ -190,7 +190,8 @@ class StatsAnswer(TypedDict):
 def get_stats(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Read counts and limits.
 
-    Returns the number of jobs and dead runs, the remaining limits, and the depth of the lanes.
+    Returns the number of jobs and dead runs, and the remaining limits. With the `ops` scope, also returns the depth of
+    the lanes and the state of dispatch.
     """
     Query.of(request)
     figures, settings = api.stats.figures(request.tenant), api.settings
@@ -210,13 +211,13 @@ def get_stats(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
             "smallest_interval_seconds": settings.smallest_interval_seconds,
             "backfill": settings.backfill_limit,
         },
-        "lanes": {
-            lane.value: None if depth is None else cast(LaneDepthAnswer, asdict(depth))
-            for lane, depth in figures.lanes.items()
-        },
         "status": figures.pulse.status,
         "tick": tick_document(figures.pulse),
     }
     if OPS in request.scopes:
+        body["lanes"] = {
+            lane.value: None if depth is None else cast(LaneDepthAnswer, asdict(depth))
+            for lane, depth in api.stats.lanes().items()
+        }
         body["dispatch"] = dispatch_document(api.health.dispatching())
     return Answer(HTTPStatus.OK, "stats_read", body)

@@ -157,14 +157,16 @@ def erase(tenant: str, confirmed: str | None, no_wait: bool, stage: str, as_json
     longer: 20 minutes after the first pass, or after the tenant was suspended. Repeat the command if it was
     interrupted. The tenant stays closed for 15 more days, because messages in the queues may refer to its jobs.
     """
-    from duecourse.cli.tenants.erasing import counted
+    from duecourse.cli.tenants.erasing import counted, left
     from duecourse.cli.tenants.erasing import erase as act
 
     if confirmed is not None and confirmed != tenant:
         raise UsageError(f"--confirm must repeat the tenant, {tenant}; nothing was changed")
     with _tenant(tenant, stage) as place:
         if confirmed is None:
-            _print(TenantToErase(tenant=tenant, state="counted", would_erase=dict(counted(place))), as_json)
+            found, remaining = dict(counted(place)), left(place)
+            document = TenantToErase(tenant=tenant, state="counted", would_erase=found, left=remaining)
+            _print(document, as_json, left="; ".join(remaining))
             if not as_json:
                 say(f"nothing was changed; erase with: duecourse tenants erase {tenant} --confirm {tenant}")
             return

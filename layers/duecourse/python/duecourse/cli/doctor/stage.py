@@ -51,6 +51,12 @@ class Stage:
         ours = {name: value for name, value in self.outputs.items() if name.endswith("Function")}
         return {name.removesuffix("Function"): value for name, value in ours.items()}
 
+    def worker_settings(self) -> dict[str, str]:
+        """Return the environment variables of the workers. Raises ClientError."""
+        worker = self.clients("lambda").get_function_configuration(FunctionName=self.functions["ExecuteHigh"])
+        variables: dict[str, str] = worker["Environment"]["Variables"]
+        return variables
+
 
 def find_stage(name: str, clients: Clients) -> Stage:
     """Return the stage of this name. Raises UsageError (exit code 2) if it does not exist or cannot be read."""

@@ -352,11 +352,12 @@ class ExportedTenant(TypedDict):
 
 
 class TenantToErase(TypedDict):
-    """The document of `tenants erase` without `--confirm`."""
+    """The document of `tenants erase` without `--confirm`. `left` has the data that would remain."""
 
     tenant: str
     state: str
     would_erase: dict[str, int]
+    left: list[str]
 
 
 class ErasedTenant(TypedDict):

@@ -8,6 +8,7 @@ are dropped without a write.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,7 @@ from duecourse.cli.secrets import StoredSecrets
 from duecourse.cli.tenants.objects import Objects
 from duecourse.cli.tenants.place import BATCH, MAX_WAIT_SECONDS, MIN_WAIT_SECONDS, Item, Place, packed
 from duecourse.cli.tenants.suspending import close
+from duecourse.limits import EVERY_TENANT, TENANT_IN_PREFIX
 
 SIDE_BY_SIDE = 8
 """The maximum number of concurrent requests."""
@@ -38,7 +40,24 @@ LEFT = (
     "backups and exports of your own",
     "the item that keeps the tenant closed for 15 days, and the record of this erasure for 400 days",
 )
-"""The data that remain after an erasure, for the report."""
+"""The data of every tenant that remain after an erasure, for the report."""
+
+
+def left(place: Place) -> list[str]:
+    """Return the data that remain after the tenant's erasure. The objects in `result_buckets` remain, because these
+    buckets are not the stage's own.
+    """
+    buckets = json.loads(place.stage.worker_settings().get("DUECOURSE_RESULT_BUCKETS") or "{}")
+    found = ((bucket, each.get(place.tenant, each.get(EVERY_TENANT))) for bucket, each in buckets.items())
+    return [
+        *(
+            f"results in s3://{bucket}/{prefix.replace(TENANT_IN_PREFIX, place.tenant)} (setting result_buckets); "
+            "delete them there"
+            for bucket, prefix in found
+            if prefix is not None
+        ),
+        *LEFT,
+    ]
 
 
 def counted(place: Place) -> Counter[str]:
@@ -201,5 +220,5 @@ class _Record:
             "ended_at": None if ended is None else utc(float(ended["N"])),
             "repeat_after": None if until is None else utc(until),
             "erased": {name.removeprefix("n_"): number for name, number in sorted(numbers.items())},
-            "left": list(LEFT),
+            "left": left(self._place),
         }

@@ -143,7 +143,7 @@ class ApiKey:
         takes constant time.
         """
         wanted = digest(text.secret(self.salt or "").encode(), body, "sha256").hex()
-        return compare_digest(f"sha256={wanted}".encode(), signature.encode())
+        return compare_digest(f"sha256={wanted}".encode(), signature.encode(errors="surrogatepass"))
 
     def named(self, digest: str, now: float) -> bool:
         """Return whether a request with the idempotency key of this digest created the key in the day before `now` (UTC

@@ -6,7 +6,7 @@ Counts require a few reads and no scan.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 
@@ -301,13 +301,12 @@ DEAD_COUNTED = 100
 
 @dataclass(frozen=True, slots=True)
 class TenantStats:
-    """The figures of a tenant. `dead` is exact up to DEAD_COUNTED. A lane's depth is None if it cannot be read."""
+    """The figures of a tenant. `dead` is exact up to DEAD_COUNTED."""
 
     jobs: int
     dead: int
     dead_at_least: bool
     requests_left: int
-    lanes: Mapping[Lane, Depth | None]
     pulse: ClockHealth
 
 
@@ -322,16 +321,19 @@ class Stats:
     limits: Limits
 
     def figures(self, tenant: str) -> TenantStats:
-        """Return the current figures. The depths of the lanes include the messages of all tenants."""
+        """Return the current figures."""
         dead = len(self.runs.by_state(tenant, (RunState.DEAD,), limit=DEAD_COUNTED + 1))
         return TenantStats(
             jobs=self.counters.jobs(tenant),
             dead=min(dead, DEAD_COUNTED),
             dead_at_least=dead > DEAD_COUNTED,
             requests_left=self.limits.left(tenant),
-            lanes={lane: self.depths.depth(lane) for lane in Lane},
             pulse=self.health.pulse(),
         )
+
+    def lanes(self) -> dict[Lane, Depth | None]:
+        """Return the depths of the lanes, which include the messages of all tenants (None: it cannot be read)."""
+        return {lane: self.depths.depth(lane) for lane in Lane}
 
 
 JUST_AFTER = ".b-"

@@ -56,14 +56,20 @@ def bearer_authorization(token: str) -> Authorization:
     return Authorization(f"Bearer {token}", (token,))
 
 
+def client_authorization(auth: OAuth, secret: str) -> Authorization:
+    """Return the header for a client's credentials. Both parts are form-encoded first (RFC 6749, section 2.3.1)."""
+    encoded = basic_authorization(quote_plus(auth.client_id), quote_plus(secret))
+    return Authorization(encoded.value, (secret, *encoded.secrets))
+
+
 def token_request(auth: OAuth, secret: str) -> tuple[dict[str, str], bytes]:
     """Return headers and body of the POST to the token URL."""
     form = {"grant_type": "client_credentials"}
     form |= {name: value for name, value in (("scope", auth.scope), ("audience", auth.audience)) if value is not None}
     headers = {"Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"}
     match auth.credentials:
-        case Credentials.HEADER:  # both parts are form-encoded first (RFC 6749, section 2.3.1)
-            headers["Authorization"] = basic_authorization(quote_plus(auth.client_id), quote_plus(secret)).value
+        case Credentials.HEADER:
+            headers["Authorization"] = client_authorization(auth, secret).value
         case Credentials.BODY:
             form |= {"client_id": auth.client_id, "client_secret": secret}
     return headers, urlencode(form).encode()

@@ -17,7 +17,7 @@ from functools import partial
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse, IncompleteRead, responses
 from typing import Any, Self, cast
-from urllib.parse import quote_plus, unquote_plus
+from urllib.parse import unquote_plus
 
 import orjson
 
@@ -29,6 +29,7 @@ from duecourse.adapters.targets.http.auth import (
     TokenProblemError,
     basic_authorization,
     bearer_authorization,
+    client_authorization,
     error_of,
     read_token,
     token_request,
@@ -438,7 +439,7 @@ class HttpCaller:
         except (OSError, HTTPException) as problem:
             text = f"{name} for an access token: {_plainly(problem) or 'no response in time'}"
             raise RequestError(text, code="token_unavailable", retryable=True) from None
-        redaction = Redaction((secret, quote_plus(secret)))
+        redaction = Redaction(client_authorization(auth, secret).secrets)
         if not 200 <= answer.status < 300:
             said = redaction.text(error_of(answer.body) or responses.get(answer.status, ""))
             text = f"{name} for an access token answered {answer.status}: {said}"
