@@ -73,17 +73,62 @@ def test_notices_forms_of_slack_and_teams(scheduler: Scheduler) -> None:
     assert teams["attachments"][0]["content"]["body"][0]["text"] == slack["text"]
 
 
-def test_notices_many_notices_become_five_and_a_digest(scheduler: Scheduler) -> None:
-    for number in range(12):
-        create(scheduler, f"report-{number}")
+def test_notices_many_notices_of_a_job_become_five_and_a_digest_that_names_the_job(scheduler: Scheduler) -> None:
+    create(scheduler, schedule="*/10 * * * * *", max_runs=12)
     scheduler.target(lambda call: 200 if call.job_id == "tell" else 500)
-    scheduler.advance(seconds=45)
+    scheduler.advance(minutes=5)
     assert [cause for cause, _ in causes(scheduler)] == ["dead"] * 5
-    for number in range(12):
-        scheduler.client.pause_job(f"report-{number}")
     scheduler.advance(minutes=20)
     assert [each["cause"] for each in told(scheduler)] == ["dead"] * 5 + ["digest"]
-    assert "duecourse runs list --since 2026-01-01T00:00:00Z" in told(scheduler)[-1]["text"]
+    digest = told(scheduler)[-1]
+    assert (digest["job_id"], digest["digest_of"]) == ("report", "dead")
+    assert digest["text"].endswith("List its runs: duecourse runs list report --since 2026-01-01T00:00:00Z")
+
+
+def test_notices_of_other_jobs_and_other_causes_are_counted_separately(scheduler: Scheduler) -> None:
+    create(scheduler, "noisy", schedule="*/10 * * * * *", max_runs=12)
+    create(scheduler, "quiet", schedule="4 * * * *", max_runs=1)
+    create(scheduler, "paused", schedule="*/10 * * * * *", pause_on_failure=6)
+    scheduler.target(lambda call: 200 if call.job_id == "tell" else 500)
+    scheduler.advance(minutes=20)
+    assert Counter((each["job_id"], each["cause"]) for each in told(scheduler)) == {
+        ("noisy", "dead"): 5,
+        ("noisy", "digest"): 1,
+        ("quiet", "dead"): 1,
+        ("paused", "dead"): 5,
+        ("paused", "digest"): 1,
+        ("paused", "paused"): 1,
+    }
+
+
+def test_notices_each_format_of_a_rule_is_counted_separately(scheduler: Scheduler) -> None:
+    rules = [{"on": ["dead"], "to": {"job": "tell", "format": form}} for form in ("slack", "json")]
+    create(scheduler, notify=rules, schedule="*/10 * * * * *", max_runs=5)
+    scheduler.target(lambda call: 200 if call.job_id == "tell" else 500)
+    scheduler.advance(minutes=20)
+    assert len(told(scheduler)) == 10
+
+
+@pytest.mark.parametrize(
+    "braces", ["{{{", "}}}", '{"a": {"b": {"c": {}}}}', "{{secret:key}}", r"\{{{week}}\}}", "{{{{{"]
+)
+def test_notices_text_with_braces_arrives_unchanged(scheduler: Scheduler, braces: str) -> None:
+    create(scheduler, max_runs=1, owner=f"team {braces}")
+    scheduler.answer("report", status=500, body=braces)
+    scheduler.advance(minutes=5)
+    (notice,) = told(scheduler)
+    assert notice["owner"] == f"team {braces}"
+    assert notice["text"].endswith(notice["error"])
+    assert braces in notice["error"]
+
+
+def test_notices_workflow_as_deliverer_passes_braces_on_unchanged(scheduler: Scheduler) -> None:
+    step = {"target": TARGET, "payload": "{{workflow.payload.owner}}"}
+    scheduler.client.put_workflow("flow", {"schedule": None, "overlap": "allow", "jobs": {"post": {"job": step}}})
+    create(scheduler, owner="{{team}}", max_runs=1, notify=[{"on": ["dead"], "to": {"job": "flow"}}])
+    scheduler.answer("report", status=500)
+    scheduler.advance(minutes=5)
+    assert [call.payload for call in scheduler.calls if call.job_id not in ("report", "flow")] == ["{{team}}"]
 
 
 def test_notices_missed_deadline_a_pause_and_a_late_run(scheduler: Scheduler) -> None:

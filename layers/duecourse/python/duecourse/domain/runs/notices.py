@@ -19,8 +19,8 @@ NOTIFIER = "duecourse:notify"
 
 WINDOW_SECONDS = 600
 AT_ONCE = 5
-"""The number of notices that a job delivers immediately within a window of ten minutes. One digest at the end of the
-window replaces all further ones.
+"""The number of notices about a job, of one cause, that a rule delivers immediately within a window of ten minutes. One
+digest at the end of the window replaces all further ones.
 """
 
 
@@ -89,7 +89,7 @@ def sample_notice(job: Job, key: str, at: float) -> Notice:
 
 
 def document_of(notice: Notice, form: NoticeFormat) -> Any:
-    """Return the payload of a notice. Template braces in its texts are separated, because the payload is a template."""
+    """Return the document of a notice."""
     run, job = notice.run, notice.job
     plain = {
         "cause": notice.cause.value,
@@ -104,14 +104,29 @@ def document_of(notice: Notice, form: NoticeFormat) -> Any:
         "runbook_url": job.runbook_url,
         **notice.facts,
     }
-    return _formatted({name: _literal(value) for name, value in plain.items()}, form)
+    return _formatted(plain, form)
 
 
-def digest_of(form: NoticeFormat, tenant: str, since: int) -> Any:
-    """Return the payload of the digest of a window that begins at `since` (UTC seconds)."""
-    begin = to_iso(since)
-    text = f"There have been more notices since {begin}. List them: duecourse runs list --since {begin}"
-    plain = {"cause": "digest", "text": text, "tenant": tenant, "since": begin, "until": to_iso(since + WINDOW_SECONDS)}
+def digest_of(notice: Notice, form: NoticeFormat, since: int) -> Any:
+    """Return the document of the digest that replaces this and further notices of the same job and cause in a window
+    that begins at `since` (UTC seconds).
+    """
+    job, begin = notice.job, to_iso(since)
+    text = (
+        f"There have been more notices ({notice.cause}) about {job.id} since {begin}. "
+        f"List its runs: duecourse runs list {job.id} --since {begin}"
+    )
+    plain = {
+        "cause": "digest",
+        "digest_of": notice.cause.value,
+        "text": text,
+        "tenant": job.tenant,
+        "job_id": job.id,
+        "since": begin,
+        "until": to_iso(since + WINDOW_SECONDS),
+        "owner": job.owner or None,
+        "runbook_url": job.runbook_url,
+    }
     return _formatted(plain, form)
 
 
@@ -130,7 +145,3 @@ def _formatted(plain: Mapping[str, Any], form: NoticeFormat) -> Any:
             return {"type": "message", "attachments": [{"contentType": kind, "content": card}]}
         case other:
             assert_never(other)
-
-
-def _literal(value: Any) -> Any:
-    return value.replace("{{", "{ {").replace("}}", "} }") if isinstance(value, str) else value

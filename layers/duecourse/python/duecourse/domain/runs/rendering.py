@@ -22,11 +22,12 @@ from duecourse.domain.jobs.job import Breaker, Completion, Job, JobDefinition
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.schedules import load_zone
-from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target
+from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target, WorkflowTarget
 from duecourse.domain.targets.template import (
     IDEMPOTENCY_NAMES,
     TemplateError,
     check_template,
+    literal,
     render_template,
     rendered_size,
     texts_in,
@@ -224,6 +225,13 @@ def check_document_size(value: Any, values: Mapping[str, str]) -> None:
     sizes = {name: _json_bytes(text) - 2 for name, text in values.items()}  # without the quotes
     size = _json_bytes(value) + sum(rendered_size(text, sizes) - len(text) for text in templates)
     _bound(size, MAX_BODY_BYTES, "as JSON")
+
+
+def literal_payload(job: JobDefinition, value: Any) -> Any:
+    """Return the payload with which the job's target receives this JSON value unchanged. The payload of a workflow is
+    not a template: values from it are inserted as they are.
+    """
+    return value if isinstance(job.target, WorkflowTarget) else literal(value)
 
 
 def render_document(value: Any, values: Mapping[str, str]) -> Any:
