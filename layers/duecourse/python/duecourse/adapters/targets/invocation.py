@@ -19,7 +19,6 @@ import orjson
 from duecourse.adapters.aws.tracing import trace_header, trace_headers
 from duecourse.adapters.targets.aws.names import deduplication_id
 from duecourse.domain.runs.rendering import render_document
-from duecourse.domain.targets.template import render_template
 from duecourse.ports import Call
 
 Span = tuple[int, int]
@@ -302,7 +301,7 @@ def message_attributes(call: Call) -> dict[str, Any]:
 
 
 def group_fields(call: Call, name: str, group: str | None) -> dict[str, str]:
-    """Return the group and deduplication id of a message to the queue or topic `name`. Raises TemplateError.
+    """Return the group and deduplication id of a message to the queue or topic `name`.
 
     A FIFO queue or topic (`….fifo`) needs both, and by default each job is a group. A standard one has a group only if
     the job defines it, as a hint for fairness between groups.
@@ -310,7 +309,7 @@ def group_fields(call: Call, name: str, group: str | None) -> dict[str, str]:
     fields = {}
     fifo = name.endswith(".fifo")
     if group is not None:
-        fields["MessageGroupId"] = render_template(group, call.values)
+        fields["MessageGroupId"] = group
     elif fifo:
         fields["MessageGroupId"] = call.run.job_id
     if fifo:
