@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from html import unescape
 from typing import Any
 
 import pytest
@@ -29,6 +30,12 @@ def scheduler() -> Scheduler:
 def told(scheduler: Scheduler) -> list[Any]:
     """The payloads that the job `tell` delivered."""
     return [call.payload for call in scheduler.calls if call.job_id == "tell"]
+
+
+def texts_of(teams: Any) -> list[str]:
+    """The lines of an adaptive card."""
+    blocks = teams["attachments"][0]["content"]["body"]
+    return ["".join(run["text"] for run in block["inlines"]) for block in blocks]
 
 
 def causes(scheduler: Scheduler) -> list[tuple[str, str | None]]:
@@ -68,9 +75,32 @@ def test_notices_forms_of_slack_and_teams(scheduler: Scheduler) -> None:
     scheduler.answer("report", status=500, body="{{weak}}", times=1)
     scheduler.advance(minutes=2)
     slack, teams = told(scheduler)
-    assert slack.keys() == {"text"}
+    assert slack.keys() == {"text", "mrkdwn"}
     assert slack["text"].endswith("\nRunbook: https://wiki.example.com/report")
-    assert teams["attachments"][0]["content"]["body"][0]["text"] == slack["text"]
+    assert "\n".join(texts_of(teams)) == slack["text"]
+
+
+MARKUP = "<!channel> <https://evil.example|Log in> &amp; [Log in](https://evil.example) **x** <at>all</at>"
+
+
+@pytest.mark.parametrize("form", ["slack", "teams"])
+def test_notices_markup_of_targets_and_definitions_is_shown_as_text(scheduler: Scheduler, form: str) -> None:
+    rule = {"on": ["dead", "paused"], "to": {"job": "tell", "format": form}}
+    address = "https://wiki.example.com/<!here>?a=1&b=2"
+    create(scheduler, notify=[rule], runbook_url=address, pause_on_failure=1, name=MARKUP, owner=MARKUP)
+    scheduler.answer("report", status=500, body=MARKUP)
+    scheduler.advance(minutes=2)
+    assert len(told(scheduler)) == 2
+    for notice in told(scheduler):
+        if form == "slack":
+            assert notice["mrkdwn"] is False
+            assert not {"<", ">"} & set(notice["text"])
+            shown = unescape(notice["text"])
+        else:
+            blocks = notice["attachments"][0]["content"]["body"]
+            assert {block["type"] for block in blocks} == {"RichTextBlock"}  # without Markdown, unlike a TextBlock
+            shown = "\n".join(texts_of(notice))
+        assert shown.endswith(f"\nRunbook: {address}")
 
 
 def test_notices_many_notices_of_a_job_become_five_and_a_digest_that_names_the_job(scheduler: Scheduler) -> None:

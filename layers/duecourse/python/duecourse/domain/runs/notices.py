@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, assert_never
 
 from duecourse.domain.instants import to_iso
@@ -131,16 +132,29 @@ def digest_of(notice: Notice, form: NoticeFormat, since: int) -> Any:
 
 
 def _formatted(plain: Mapping[str, Any], form: NoticeFormat) -> Any:
+    """Return the document in this format. Errors and reasons were written by targets, so no text is read as markup: it
+    could mention all users of a channel, or hide the address of a link.
+    """
     runbook = plain.get("runbook_url")
-    text = plain["text"] if runbook is None else f"{plain['text']}\nRunbook: {runbook}"
     match form:
         case NoticeFormat.JSON:
             return dict(plain)
         case NoticeFormat.SLACK:
-            return {"text": text}
+            text = plain["text"] if runbook is None else f"{plain['text']}\nRunbook: {runbook}"
+            return {"text": escape(text, quote=False), "mrkdwn": False}
         case NoticeFormat.TEAMS:
-            block = {"type": "TextBlock", "text": text, "wrap": True}
-            card = {"type": "AdaptiveCard", "version": "1.4", "body": [block]}
+            blocks = [[{"type": "TextRun", "text": plain["text"]}]]
+            if runbook is not None:
+                opened = {"type": "Action.OpenUrl", "url": runbook}
+                blocks.append(
+                    [
+                        {"type": "TextRun", "text": "Runbook: "},
+                        {"type": "TextRun", "text": runbook, "selectAction": opened},
+                    ]
+                )
+            # Unlike a TextBlock, a TextRun has no Markdown, whose escapes not all clients of Teams understand.
+            body = [{"type": "RichTextBlock", "inlines": inlines} for inlines in blocks]
+            card = {"type": "AdaptiveCard", "version": "1.4", "body": body}
             kind = "application/vnd.microsoft.card.adaptive"
             return {"type": "message", "attachments": [{"contentType": kind, "content": card}]}
         case other:
