@@ -175,9 +175,14 @@ def unsendable_parts(job: JobDefinition, tenant: str, job_id: str, target: Targe
         yield "idempotency_key", problem
     match target:
         case HttpTarget(headers=headers):
-            for name, text in headers:
-                value = render_template(text, values, dict.fromkeys(secret_names(text), "x"))
-                if problem := header_problem(name, value):
+            for name, value in headers:
+                try:
+                    problem = header_problem(
+                        name, render_template(value, values, dict.fromkeys(secret_names(value), "x"))
+                    )
+                except TemplateError as error:
+                    problem = f"header {name[:40]}: {error}"
+                if problem:
                     yield "target/headers", problem
         case SqsTarget() | SnsTarget():
             for field, form in _FORMS.items():
