@@ -376,6 +376,7 @@ def test_target_validation_rejects_oidc_tokens_on_a_stage_without_keys() -> None
     [
         ({"name": "Отчёт", "target": HTTP_TARGET | {"headers": {"X-A": "{{job_name}}"}}}, "/target/headers", "Latin-1"),
         ({"name": "two words", "target": FIFO | {"group": "{{job_name}}"}}, "/target/group", "1 to 128 ASCII letters"),
+        ({"name": "Отчёт", "target": {"type": "task", "name": "loud"}}, "/target/name", "cannot be sent (headers)"),
         ({"idempotency_key": "{{run_id}} "}, "/idempotency_key", "must not begin or end with blanks"),
     ],
 )

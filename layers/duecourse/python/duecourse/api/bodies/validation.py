@@ -514,9 +514,12 @@ def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[FieldFault]:
             place, detail = "/target/name", f"the request of the task {detail}"
         faults.append(FieldFault(detail, place))
     for part, problem in unsendable_parts(job, job.tenant, job.id or _MAX_ID, target):
-        of_task = task is not None and part.startswith("target/")
+        field = part.removeprefix("target/")
+        of_task = task is not None and field != part
         faults.append(
-            FieldFault(f"its {part} {problem}", "/target/name") if of_task else FieldFault(problem, f"/{part}")
+            FieldFault(f"the request of the task cannot be sent ({field}): {problem}", "/target/name")
+            if of_task
+            else FieldFault(problem, f"/{part}")
         )
     return faults
 
