@@ -60,7 +60,7 @@ function isUnsure(failure: Failure): boolean {
  */
 export function retryAfterOf(headers: Headers, now: number): number | null {
   const given = headers.get("retry-after") ?? "";
-  if (/^[0-9]{1,9}$/.test(given)) return Number(given);
+  if (/^[0-9]+$/.test(given)) return Number(given);
   const until = instantOf(given);
   return until === null ? null : Math.max((until - (instantOf(headers.get("date")) ?? now)) / 1_000, 0);
 }

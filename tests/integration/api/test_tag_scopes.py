@@ -315,8 +315,70 @@ def test_tag_scopes_repeated_request_does_not_show_a_job_that_has_lost_the_tag(t
     assert refused(tenants.api.send(request))
 
 
-MINE, THEIRS, BOTH = "mine", "theirs", "both"
 FULL = jwt_caller(OWNER, *SCOPES)
+
+
+def notifying(*names: str) -> dict[str, Any]:
+    return {"tags": [TAG], "notify": [{"on": ["dead"], "to": {"job": name}} for name in names]}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "pointer"),
+    [
+        ("POST", "/v1/jobs", BODY | {"id": "new"} | notifying("ours", "theirs"), "/notify/1/to/job"),
+        ("POST", "/v1/jobs", BODY | {"id": "new"} | notifying("nobody"), "/notify/0/to/job"),
+        ("PUT", "/v1/jobs/new", BODY | notifying("theirs"), "/notify/0/to/job"),
+        ("PUT", "/v1/jobs/ours", BODY | notifying("theirs"), "/notify/0/to/job"),
+        ("PATCH", "/v1/jobs/ours", notifying("theirs"), "/notify/0/to/job"),
+        ("PUT", "/v1/workflows/fresh", workflow(tags=[TAG]) | notifying("theirs"), "/notify/0/to/job"),
+        ("PUT", "/v1/workflows/fresh", workflow(**notifying("theirs")), "/jobs/made/job/notify/0/to/job"),
+    ],
+)
+@pytest.mark.parametrize("dry", [False, True])
+def test_tag_scopes_do_not_start_jobs_without_the_tag_by_notices(
+    tenants: Tenants, method: str, path: str, body: Any, pointer: str, dry: bool
+) -> None:
+    tenants.api.caller = FULL
+    for name, tags in (("ours", [TAG]), ("theirs", [OTHER])):
+        assert tenants.api.post(BODY | {"id": name, "tags": tags}).status == 201
+    before = tenants.of_the_owner()
+    tenants.api.caller = caller(TAG)
+    query = {"dry_run": "true"} if dry and method != "POST" else {}
+    answer = tenants.api.send(json_event(method, path, body, query=query))
+    assert refused(answer), answer.text
+    name = "nobody" if "nobody" in str(body) else "theirs"
+    remedy = f"{name} must be an existing job with one of the tags of the caller's scopes: {TAG}"
+    assert answer.errors == {pointer: remedy}
+    assert tenants.of_the_owner() == before
+
+
+def test_tag_scopes_batch_does_not_start_jobs_without_the_tag_by_notices(tenants: Tenants) -> None:
+    tenants.api.caller = caller(TAG)
+    answer = tenants.api.send(json_event("POST", "/v1/jobs/batch", {"jobs": [BODY | notifying("theirs")]}))
+    (item,) = answer.json["items"]
+    assert (item["status"], item["problem"]["errors"][0]["pointer"]) == (403, "/jobs/0/notify/0/to/job")
+
+
+def test_tag_scopes_notices_that_another_caller_has_set_are_kept_but_not_tested(tenants: Tenants) -> None:
+    tenants.api.caller = FULL
+    assert tenants.api.post(BODY | {"id": "theirs", "tags": [OTHER]}).status == 201
+    assert tenants.api.post(BODY | {"id": "ours"} | notifying("theirs", "nobody", "ours")).status == 201
+    tenants.api.caller = caller(TAG)
+    assert tenants.api.send(json_event("PATCH", "/v1/jobs/ours", {"name": "New"})).status == 200
+    before = tenants.of_the_owner()
+    assert refused(tenants.api.send(json_event("POST", "/v1/jobs/ours/test-notice", {})))
+    assert tenants.of_the_owner() == before
+    assert tenants.api.send(json_event("PATCH", "/v1/jobs/ours", notifying("nobody", "ours"))).status == 200
+    assert tenants.api.send(json_event("POST", "/v1/jobs/ours/test-notice", {})).json["missing"] == ["nobody"]
+
+
+def test_tag_scopes_workflow_may_notify_through_a_job_that_it_defines(tenants: Tenants) -> None:
+    tenants.api.caller = caller(TAG)
+    body = workflow(**notifying("made", "fresh"))
+    assert tenants.api.send(json_event("PUT", "/v1/workflows/fresh", body)).status == 201
+
+
+MINE, THEIRS, BOTH = "mine", "theirs", "both"
 
 
 def both(*steps: str, tags: tuple[str, ...] = (TAG,)) -> dict[str, Any]:

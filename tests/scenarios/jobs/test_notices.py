@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from html import unescape
 from typing import Any
 
 import pytest
@@ -29,6 +30,12 @@ def scheduler() -> Scheduler:
 def told(scheduler: Scheduler) -> list[Any]:
     """The payloads that the job `tell` delivered."""
     return [call.payload for call in scheduler.calls if call.job_id == "tell"]
+
+
+def texts_of(teams: Any) -> list[str]:
+    """The lines of an adaptive card."""
+    blocks = teams["attachments"][0]["content"]["body"]
+    return ["".join(run["text"] for run in block["inlines"]) for block in blocks]
 
 
 def causes(scheduler: Scheduler) -> list[tuple[str, str | None]]:
@@ -68,22 +75,90 @@ def test_notices_forms_of_slack_and_teams(scheduler: Scheduler) -> None:
     scheduler.answer("report", status=500, body="{{weak}}", times=1)
     scheduler.advance(minutes=2)
     slack, teams = told(scheduler)
-    assert slack.keys() == {"text"}
+    assert slack.keys() == {"text", "mrkdwn"}
     assert slack["text"].endswith("\nRunbook: https://wiki.example.com/report")
-    assert teams["attachments"][0]["content"]["body"][0]["text"] == slack["text"]
+    assert "\n".join(texts_of(teams)) == slack["text"]
 
 
-def test_notices_many_notices_become_five_and_a_digest(scheduler: Scheduler) -> None:
-    for number in range(12):
-        create(scheduler, f"report-{number}")
+MARKUP = "<!channel> <https://evil.example|Log in> &amp; [Log in](https://evil.example) **x** <at>all</at>"
+
+
+@pytest.mark.parametrize("form", ["slack", "teams"])
+def test_notices_markup_of_targets_and_definitions_is_shown_as_text(scheduler: Scheduler, form: str) -> None:
+    rule = {"on": ["dead", "paused"], "to": {"job": "tell", "format": form}}
+    address = "https://wiki.example.com/<!here>?a=1&b=2"
+    create(scheduler, notify=[rule], runbook_url=address, pause_on_failure=1, name=MARKUP, owner=MARKUP)
+    scheduler.answer("report", status=500, body=MARKUP)
+    scheduler.advance(minutes=2)
+    assert len(told(scheduler)) == 2
+    for notice in told(scheduler):
+        if form == "slack":
+            assert notice["mrkdwn"] is False
+            assert not {"<", ">"} & set(notice["text"])
+            shown = unescape(notice["text"])
+        else:
+            blocks = notice["attachments"][0]["content"]["body"]
+            assert {block["type"] for block in blocks} == {"RichTextBlock"}  # without Markdown, unlike a TextBlock
+            shown = "\n".join(texts_of(notice))
+        assert shown.endswith(f"\nRunbook: {address}")
+
+
+def test_notices_many_notices_of_a_job_become_five_and_a_digest_that_names_the_job(scheduler: Scheduler) -> None:
+    create(scheduler, schedule="*/10 * * * * *", max_runs=12)
     scheduler.target(lambda call: 200 if call.job_id == "tell" else 500)
-    scheduler.advance(seconds=45)
+    scheduler.advance(minutes=5)
     assert [cause for cause, _ in causes(scheduler)] == ["dead"] * 5
-    for number in range(12):
-        scheduler.client.pause_job(f"report-{number}")
     scheduler.advance(minutes=20)
     assert [each["cause"] for each in told(scheduler)] == ["dead"] * 5 + ["digest"]
-    assert "duecourse runs list --since 2026-01-01T00:00:00Z" in told(scheduler)[-1]["text"]
+    digest = told(scheduler)[-1]
+    assert (digest["job_id"], digest["digest_of"]) == ("report", "dead")
+    assert digest["text"].endswith("List its runs: duecourse runs list report --since 2026-01-01T00:00:00Z")
+
+
+def test_notices_of_other_jobs_and_other_causes_are_counted_separately(scheduler: Scheduler) -> None:
+    create(scheduler, "noisy", schedule="*/10 * * * * *", max_runs=12)
+    create(scheduler, "quiet", schedule="4 * * * *", max_runs=1)
+    create(scheduler, "paused", schedule="*/10 * * * * *", pause_on_failure=6)
+    scheduler.target(lambda call: 200 if call.job_id == "tell" else 500)
+    scheduler.advance(minutes=20)
+    assert Counter((each["job_id"], each["cause"]) for each in told(scheduler)) == {
+        ("noisy", "dead"): 5,
+        ("noisy", "digest"): 1,
+        ("quiet", "dead"): 1,
+        ("paused", "dead"): 5,
+        ("paused", "digest"): 1,
+        ("paused", "paused"): 1,
+    }
+
+
+def test_notices_each_format_of_a_rule_is_counted_separately(scheduler: Scheduler) -> None:
+    rules = [{"on": ["dead"], "to": {"job": "tell", "format": form}} for form in ("slack", "json")]
+    create(scheduler, notify=rules, schedule="*/10 * * * * *", max_runs=5)
+    scheduler.target(lambda call: 200 if call.job_id == "tell" else 500)
+    scheduler.advance(minutes=20)
+    assert len(told(scheduler)) == 10
+
+
+@pytest.mark.parametrize(
+    "braces", ["{{{", "}}}", '{"a": {"b": {"c": {}}}}', "{{secret:key}}", r"\{{{week}}\}}", "{{{{{"]
+)
+def test_notices_text_with_braces_arrives_unchanged(scheduler: Scheduler, braces: str) -> None:
+    create(scheduler, max_runs=1, owner=f"team {braces}")
+    scheduler.answer("report", status=500, body=braces)
+    scheduler.advance(minutes=5)
+    (notice,) = told(scheduler)
+    assert notice["owner"] == f"team {braces}"
+    assert notice["text"].endswith(notice["error"])
+    assert braces in notice["error"]
+
+
+def test_notices_workflow_as_deliverer_passes_braces_on_unchanged(scheduler: Scheduler) -> None:
+    step = {"target": TARGET, "payload": "{{workflow.payload.owner}}"}
+    scheduler.client.put_workflow("flow", {"schedule": None, "overlap": "allow", "jobs": {"post": {"job": step}}})
+    create(scheduler, owner="{{team}}", max_runs=1, notify=[{"on": ["dead"], "to": {"job": "flow"}}])
+    scheduler.answer("report", status=500)
+    scheduler.advance(minutes=5)
+    assert [call.payload for call in scheduler.calls if call.job_id not in ("report", "flow")] == ["{{team}}"]
 
 
 def test_notices_missed_deadline_a_pause_and_a_late_run(scheduler: Scheduler) -> None:

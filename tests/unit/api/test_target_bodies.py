@@ -47,6 +47,8 @@ TASK = "/target/task_definition"
 AWS = {"type": "aws", "service": "sqs", "action": "SendMessage", "role": "duecourse-target-r"}
 SQS = {"type": "sqs", "queue": "duecourse-target-q"}
 SNS = {"type": "sns", "topic": "duecourse-target-t"}
+FIFO = SQS | {"queue": "duecourse-target-q.fifo"}
+FIFO_TOPIC = SNS | {"topic": "duecourse-target-t.fifo"}
 BUS = {"type": "eventbridge", "bus": "duecourse-target-b"}
 
 
@@ -136,7 +138,15 @@ def test_target_validation_accepts_expected_statuses_as_numbers_or_classes(
         ({"type": "sns", "topic": "arn:aws:sns:us-east-1:1:t"}, "/target/topic", "not an ARN"),
         (SNS | {"group": "a"}, "/target/group", "use a topic with a name that ends in .fifo"),
         (SNS | {"subject": "a\nb"}, "/target/subject", "control characters"),
-        (SNS | {"subject": "gr\xfc\xdfe"}, "/target/subject", "must be ASCII"),
+        (SNS | {"subject": " \u200b"}, "/target/subject", "is empty"),
+        (FIFO | {"group": "two words"}, "/target/group", "1 to 128 ASCII letters"),
+        (FIFO | {"group": "gr\xfc\xdfe"}, "/target/group", "1 to 128 ASCII letters"),
+        (FIFO | {"group": "x" * 129}, "/target/group", "1 to 128 ASCII letters"),
+        (FIFO | {"group": "x" * 118 + "-{{date}}"}, "/target/group", "1 to 128 ASCII letters"),
+        (FIFO_TOPIC | {"group": "a b"}, "/target/group", "1 to 128 ASCII letters"),
+        (HTTP_TARGET | {"headers": {"X-A": " {{secret:a}}"}}, "/target/headers", "begin or end with blanks"),
+        (HTTP_TARGET | {"headers": {"X-A": "a\t"}}, "/target/headers", "begin or end with blanks"),
+        (BUS | {"bus": "a/b"}, "/target/bus", "1 to 256 letters"),
         (SNS | {"subject": "{{wek}}"}, "/target/subject", "{{wek}} is unknown"),
         ({"type": "eventbridge"}, "/target/bus", "write the name of the event bus"),
         (BUS | {"bus": "default"}, "/target/bus", "allows event buses named duecourse-target-*"),
@@ -359,3 +369,27 @@ def test_target_validation_rejects_oidc_tokens_on_a_stage_without_keys() -> None
     (fault,) = refused.value.faults
     assert fault.pointer == "/target/auth/type"
     assert "the stage does not sign tokens; ask the operator to set oidc_keys" in fault.detail
+
+
+@pytest.mark.parametrize(
+    ("fields", "place", "said"),
+    [
+        ({"name": "Отчёт", "target": HTTP_TARGET | {"headers": {"X-A": "{{job_name}}"}}}, "/target/headers", "Latin-1"),
+        ({"name": "two words", "target": FIFO | {"group": "{{job_name}}"}}, "/target/group", "1 to 128 ASCII letters"),
+        ({"name": "Отчёт", "target": {"type": "task", "name": "loud"}}, "/target/name", "cannot be sent (headers)"),
+        ({"idempotency_key": "{{run_id}} "}, "/idempotency_key", "must not begin or end with blanks"),
+    ],
+)
+def test_target_validation_rejects_templates_whose_known_values_cannot_be_sent(
+    fields: dict[str, Any], place: str, said: str
+) -> None:
+    (found,) = errors(posted(**fields)).items()
+    assert found[0] == place
+    assert said in found[1]
+
+
+def test_target_validation_accepts_subjects_and_groups_that_aws_accepts() -> None:
+    target = FIFO_TOPIC | {"subject": "gr\xfc\xdfe {{job_name}}", "group": "a!{{date}}~"}
+    assert read(posted(name="März", target=target)).target == SnsTarget(
+        "duecourse-target-t.fifo", "gr\xfc\xdfe {{job_name}}", "a!{{date}}~"
+    )

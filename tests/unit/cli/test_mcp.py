@@ -53,6 +53,15 @@ async def refused(client: Client, name: str, **arguments: Any) -> str:
     return str(result.content)
 
 
+def confirmed(plan: dict[str, Any]) -> dict[str, str]:
+    """The arguments of `apply_plan` that a human confirms."""
+    return {name: plan[name] for name in ("plan", "action", "id")}
+
+
+async def applied(client: Client, plan: dict[str, Any]) -> dict[str, Any]:
+    return await called(client, "apply_plan", **confirmed(plan))
+
+
 def test_mcp_assistant_finds_explains_and_previews_but_cannot_write(scheduler: Scheduler) -> None:
     scheduler.answer("hourly", status=400)
     scheduler.advance(hours=2)
@@ -86,20 +95,34 @@ def test_mcp_plan_writes_nothing_and_is_executed_once(scheduler: Scheduler) -> N
         plan = await called(client, "plan_change", job_id="nightly", changes={"schedule": "30 2 * * *"})
         assert plan["changes"] == ["schedule: 0 2 * * * -> 30 2 * * *"]
         assert scheduler.client.get_job("nightly").schedule == "0 2 * * *"
-        assert (await called(client, "apply_plan", plan=plan["plan"]))["schedule"] == "30 2 * * *"
-        assert "make a new plan" in await refused(client, "apply_plan", plan=plan["plan"])
+        assert (await applied(client, plan))["schedule"] == "30 2 * * *"
+        assert "make a new plan" in await refused(client, "apply_plan", **confirmed(plan))
         stale = await called(client, "plan_pause", job_id="nightly", note="audit")
         scheduler.client.patch_job("nightly", {"name": "Another"})
-        assert "412" in await refused(client, "apply_plan", plan=stale["plan"])
+        assert "412" in await refused(client, "apply_plan", **confirmed(stale))
         for name, state in (("plan_pause", "PAUSED"), ("plan_resume", "ACTIVE")):
             plan = await called(client, name, job_id="nightly")
-            assert (await called(client, "apply_plan", plan=plan["plan"]))["state"] == state
+            assert (await applied(client, plan))["state"] == state
         plan = await called(client, "plan_run", job_id="nightly", payload={"a": 1})
-        assert (await called(client, "apply_plan", plan=plan["plan"]))["job_id"] == "nightly"
+        assert (await applied(client, plan))["job_id"] == "nightly"
         plan = await called(client, "plan_create", job_id="new", job=JOB)
         assert scheduler.client.list_jobs(prefix="new").items == ()
-        assert (await called(client, "apply_plan", plan=plan["plan"]))["id"] == "new"
+        assert (await applied(client, plan))["id"] == "new"
         assert "422" in await refused(client, "plan_create", job_id="wrong", job={"schedule": "daily"})
+
+    assisted(scheduler, work, "--write")
+
+
+def test_mcp_plan_is_only_applied_with_its_own_action_and_id(scheduler: Scheduler) -> None:
+    async def work(client: Client) -> None:
+        plan = await called(client, "plan_run", job_id="nightly")
+        assert (plan["action"], plan["id"]) == ("run", "nightly")
+        for wrong in ({"action": "pause"}, {"id": "hourly"}):
+            said = await refused(client, "apply_plan", **(confirmed(plan) | wrong))
+            assert "this plan does: run nightly" in said
+        assert "Field required" in await refused(client, "apply_plan", plan=plan["plan"])
+        assert scheduler.client.list_runs("nightly").items == ()
+        assert (await applied(client, plan))["job_id"] == "nightly"
 
     assisted(scheduler, work, "--write")
 
@@ -111,7 +134,7 @@ def test_mcp_dead_run_is_redriven_after_a_plan(scheduler: Scheduler) -> None:
 
     async def work(client: Client) -> None:
         plan = await called(client, "plan_redrive", run_id=dead.id)
-        assert (plan["state"], plan["redrives"]) == ("DEAD", dead.id)
-        assert (await called(client, "apply_plan", plan=plan["plan"]))["accepted"] == "redrive"
+        assert (plan["state"], plan["action"], plan["id"]) == ("DEAD", "redrive", dead.id)
+        assert (await applied(client, plan))["accepted"] == "redrive"
 
     assisted(scheduler, work, "--write")

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from duecourse.domain.targets.targets import Failed, SnsTarget, SqsTarget, Target
 from duecourse.ports import Clock, UsedKey
 from duecourse.testing import Answer, Scheduler, TargetCall
 from duecourse.testing.clock import SettableClock
@@ -20,6 +21,7 @@ from duecourse.testing.memory.tables import MemoryTables
 from duecourse.testing.stage import Stage, settings_of_a_test
 from duecourse.testing.targets import Secrets, Targets
 from duecourse.testing.transport import ApiTransport
+from tests.support.calls import a_call
 
 URL = "https://example.com/hook"
 HTTP = {"type": "http", "url": URL}
@@ -498,3 +500,28 @@ def test_scheduler_stage_figures_count_the_work_of_the_last_day(scheduler: Sched
     ]
     assert [(each.at, each.median_seconds, each.p99_seconds) for each in figures.lateness] == [(utc(29, 2, 30), 0, 0)]
     assert figures.oldest_message_seconds == dict.fromkeys(("high", "normal", "low", "long"))
+
+
+@pytest.mark.parametrize(("secret", "said"), [("key", "Latin-1"), ("blank", "begin or end with blanks")])
+def test_scheduler_header_that_cannot_be_sent_fails_without_a_retry_like_on_a_stage(secret: str, said: str) -> None:
+    with Scheduler("2026-03-28T00:00:00Z", secrets={"key": "\u0431", "blank": "abc "}) as made:
+        target = HTTP | {"headers": {"X-A": f"{{{{secret:{secret}}}}}"}}
+        post(made, schedule=None, retry={"max_attempts": 3}, target=target)
+        made.client.run_job("nightly")
+        made.advance(minutes=5)
+        (run,) = made.client.list_runs("nightly")
+        assert (run.state, run.attempts, made.calls) == ("DEAD", 1, ())
+        assert said in (run.error or "")
+
+
+@pytest.mark.parametrize(
+    ("target", "payload"),
+    [(SqsTarget("q.fifo", "two words"), None), (SnsTarget("t", "\u200b"), None), (SqsTarget("q"), "{{nonsense}}")],
+)
+def test_scheduler_message_that_cannot_be_sent_fails_without_a_retry_like_on_a_stage(
+    target: Target, payload: str | None
+) -> None:
+    targets = Targets(SettableClock(0.0), Secrets({}))
+    outcome = targets.call(a_call(target, payload=payload))
+    assert isinstance(outcome, Failed)
+    assert (outcome.code, outcome.retryable, targets.calls) == ("bad_template", False, [])

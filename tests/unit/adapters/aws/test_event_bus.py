@@ -16,7 +16,8 @@ import pytest
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.aws.event_bus import EventBridgeBus
 from duecourse.adapters.aws.s3 import S3Results
-from duecourse.adapters.aws.sns import SUBJECT_CHARACTERS, subject
+from duecourse.domain.targets.messages import SUBJECT_CHARACTERS
+from duecourse.domain.targets.messages import message_subject as subject
 from duecourse.ports import NoAnswerError, OutboundEvent, ResultRefusedError, ServiceError
 
 AT = 1_795_243_680.25

@@ -16,7 +16,10 @@ from botocore.exceptions import (
     ConnectionClosedError,
     ConnectTimeoutError,
     EndpointConnectionError,
+    EndpointProviderError,
+    HTTPClientError,
     IncompleteReadError,
+    InvalidHostLabelError,
     NoCredentialsError,
     ParamValidationError,
     ReadTimeoutError,
@@ -25,7 +28,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from duecourse.adapters.targets.aws.aws_call import Roles, attempted, refusal, wait_of
+from duecourse.adapters.targets.aws.aws_call import Roles, attempted, failure_of, refusal, wait_of
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import message_text
 from duecourse.domain.targets.targets import AwsTarget, Failed, Returned, SnsTarget, SqsTarget
@@ -273,3 +276,20 @@ def test_aws_message_contains_only_allowed_characters_and_parses_back_to_the_pay
     text = message_text(a_call(target, payload=payload))
     assert ALLOWED.fullmatch(text)
     assert json.loads(text)["payload"] == payload
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        HTTPClientError(error=ValueError("Invalid header value b'a\\nb'")),
+        HTTPClientError(error=UnicodeEncodeError("latin-1", "\u0431", 0, 1, "ordinal not in range")),
+        EndpointProviderError(msg="invalid bucket"),
+        InvalidHostLabelError(label="a b"),
+    ],
+    ids=lambda problem: type(problem).__name__,
+)
+def test_aws_errors_parameter_that_cannot_be_written_into_a_request_is_not_retried(problem):
+    outcome = failure_of(problem, "s3:PutObject")
+    assert (outcome.code, outcome.retryable) == ("ParamValidation", False)
+    assert "was not called" in outcome.error
+    assert failure_of(HTTPClientError(error=OSError("reset")), "s3:PutObject").retryable

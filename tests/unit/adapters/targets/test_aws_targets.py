@@ -19,7 +19,7 @@ from botocore.response import StreamingBody
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.targets.aws.ecs_task import EcsCaller
 from duecourse.adapters.targets.aws.lambda_function import LambdaCaller
-from duecourse.adapters.targets.aws.message_targets import EventBusCaller, SnsCaller
+from duecourse.adapters.targets.aws.message_targets import EventBusCaller, SnsCaller, SqsCaller
 from duecourse.adapters.targets.aws.state_machine import StateMachineCaller
 from duecourse.domain.targets.targets import (
     EcsTarget,
@@ -29,6 +29,7 @@ from duecourse.domain.targets.targets import (
     LambdaTarget,
     Returned,
     SnsTarget,
+    SqsTarget,
     StepFunctionsTarget,
 )
 from tests.support.aws_targets import ARNS, TOKEN, Service, a_waiting_call, refusal
@@ -278,6 +279,16 @@ def test_aws_targets_sns_fifo_message_has_the_group_of_the_job(clock):
     service = Service({"MessageId": "m-1"})
     SnsCaller(clock, service.client_for, ARNS).call(a_call(target), target)
     assert service.asked[0]["MessageGroupId"] == "acme-2026-11-21"
+
+
+@pytest.mark.parametrize("group", ["two words", "gr\xfc\xdfe", "x" * 129, "{{job_name}} a", "a\tb"])
+@pytest.mark.parametrize("kind", [SqsTarget, SnsTarget])
+def test_aws_targets_message_group_that_aws_rejects_is_not_sent_or_retried(clock, kind, group):
+    service, target = Service({"MessageId": "m-1"}), kind("news.fifo", group=group)
+    caller = {SqsTarget: SqsCaller, SnsTarget: SnsCaller}[kind](clock, service.client_for, ARNS)
+    outcome = caller.call(a_call(target), target)
+    assert (outcome.code, outcome.retryable, service.asked) == ("bad_template", False, [])
+    assert "was not called: group must have 1 to 128 ASCII letters" in outcome.error
 
 
 def test_aws_targets_sns_standard_message_has_no_group_or_deduplication_id(clock):

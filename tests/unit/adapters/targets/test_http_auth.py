@@ -122,7 +122,18 @@ def test_http_auth_oauth_sends_credentials_in_body_if_job_requires_it(http, serv
 
 @pytest.mark.parametrize(
     ("expires_in", "cached"),
-    [(600, 540), ("600", 540), (100, 50), (86_400, 3_600), (None, 300), (-1, 300), (True, 300)],
+    [
+        (600, 540),
+        ("600", 540),
+        (100, 50),
+        (86_400, 3_600),
+        (None, 300),
+        (-1, 300),
+        (True, 300),
+        ("²", 300),
+        ("٣", 300),
+        ("9" * 5000, 3_600),
+    ],
 )
 def test_http_auth_oauth_reuses_token_until_shortly_before_it_expires(http, server, site, clock, expires_in, cached):
     target = oauth(server)

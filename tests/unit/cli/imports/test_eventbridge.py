@@ -87,10 +87,10 @@ def test_import_eventbridge_converts_a_schedule_to_a_job_with_its_target() -> No
         ({"Arn": f"{LAMBDA}:$LATEST"}, {"type": "lambda", "function": "duecourse-target-mail", "mode": "async"}),
         (
             {
-                "Arn": f"arn:aws:events:{HERE}:event-bus/shop/bus",
+                "Arn": f"arn:aws:events:{HERE}:event-bus/shop.bus",
                 "EventBridgeParameters": {"Source": "shop", "DetailType": "Due"},
             },
-            {"type": "eventbridge", "bus": "shop/bus", "source": "shop", "detail_type": "Due"},
+            {"type": "eventbridge", "bus": "shop.bus", "source": "shop", "detail_type": "Due"},
         ),
         (
             TASK,

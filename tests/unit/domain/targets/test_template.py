@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from duecourse.domain.runs.rendering import render_document
 from duecourse.domain.targets.template import (
     CALL_NAMES,
     CALLBACK_NAMES,
@@ -19,6 +20,7 @@ from duecourse.domain.targets.template import (
     TemplateError,
     check_document,
     check_template,
+    literal,
     render_template,
     secret_names,
 )
@@ -151,6 +153,18 @@ def test_templates_and_signatures_nesting_of_any_depth_is_checked():
 def test_templates_and_signatures_name_without_a_value_is_rejected():
     with pytest.raises(TemplateError, match="is not allowed here"):
         render_template("{{week}}", {})
+
+
+BRACES = st.lists(st.sampled_from(["{", "}", "{{", "}}", "\\", "week", "secret:key", " ", "é"]), max_size=12).map(
+    "".join
+)
+
+
+@given(
+    st.recursive(BRACES | st.none() | st.integers(), lambda inside: st.lists(inside) | st.dictionaries(BRACES, inside))
+)
+def test_templates_and_signatures_literal_value_is_rendered_unchanged(value):
+    assert render_document(literal(value), {}) == value
 
 
 @given(st.text(alphabet="{} abweek_\\:scrt", max_size=40))

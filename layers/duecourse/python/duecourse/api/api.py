@@ -8,7 +8,7 @@ these jobs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from duecourse.api.bodies.models import Body
 from duecourse.api.identity import READ, WRITE, insufficient_scope
-from duecourse.api.problems import FieldFault, Problem, later
+from duecourse.api.problems import FieldFault, Problem, later, pointer
 from duecourse.api.query import Query
 from duecourse.api.request import Request
 from duecourse.checks.tenants import Closed
@@ -249,6 +249,51 @@ def check_tags(request: Request, tags: Sequence[str]) -> None:
 def check_step(request: Request, job: Job | Draft) -> None:
     """Raise Problem (403) with the job's id if one of several jobs to be written has none of the caller's tags."""
     _check(request, job.tags, f"The job {job.id}", frozenset({WRITE}))
+
+
+def check_notified(
+    api: Api,
+    request: Request,
+    draft: Draft,
+    before: Job | None,
+    *,
+    place: Sequence[str] = (),
+    written: Collection[str] = (),
+) -> None:
+    """Raise Problem (403) if the draft (at `place` in the body) adds a rule to `notify` whose job has none of the
+    caller's tags, because notices start runs of that job. `before` is the stored job that the draft replaces. `written`
+    are jobs that the same request writes and whose tags are checked.
+    """
+    if request.tags is None:
+        return
+    kept = {*written, draft.id, *(() if before is None else before.notified_jobs)}
+    foreign = _out_of_reach(api, request, draft.notified_jobs - kept)
+    if not foreign:
+        return
+    remedy = _remedy(request.tags).replace("must have", "must be an existing job with")
+    faults = [
+        FieldFault(f"{rule.to.job} {remedy}", pointer([*place, "notify", index, "to", "job"]))
+        for index, rule in enumerate(draft.notify)
+        if rule.to.job in foreign
+    ]
+    raise insufficient_scope(f"Each job that delivers notices {remedy}.", frozenset({WRITE}), faults)
+
+
+def check_delivering(api: Api, request: Request, job: Job) -> None:
+    """Raise Problem (403) if a job that delivers the notices about `job` has none of the caller's tags."""
+    if request.tags is not None:
+        for found in _out_of_reach(api, request, job.notified_jobs).values():
+            if found is not None:
+                check_step(request, found)
+
+
+def _out_of_reach(api: Api, request: Request, names: Collection[str]) -> dict[str, Job | None]:
+    """Return the jobs without the caller's tags, and None for jobs that do not exist, by their ids."""
+    if not names or request.tags is None:
+        return {}
+    request.budget.charge(steps_cost(len(names)))
+    found = api.workflows.workflows.jobs(request.tenant, sorted(names))
+    return {name: found.get(name) for name in names if name not in found or request.tags.isdisjoint(found[name].tags)}
 
 
 def check_released(api: Api, request: Request, before: Workflow | None, draft: WorkflowDraft) -> str:

@@ -192,8 +192,8 @@ def _seconds(headers: Mapping[str, str]) -> float | None:
     `Date` of the same response, because clocks differ.
     """
     text = headers.get("Retry-After", "")
-    if text.isascii() and text.isdigit() and len(text) < 10:
-        return float(text)
+    if text.isascii() and text.isdigit():
+        return min(float(text), 1e10)
     until = _date(text)
     return (
         None if until is None else max((until - (_date(headers.get("Date")) or datetime.now(UTC))).total_seconds(), 0.0)
@@ -203,6 +203,6 @@ def _seconds(headers: Mapping[str, str]) -> float | None:
 def _date(text: str | None) -> datetime | None:
     try:
         found = None if text is None else parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return found if found is not None and found.tzinfo is not None else None

@@ -12,9 +12,10 @@ import orjson
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.http.http import HttpAnswer, HttpCaller, HttpRequest
 from duecourse.adapters.targets.invocation import kept
-from duecourse.domain.runs.rendering import render_document
+from duecourse.domain.runs.rendering import render_document, render_target
 from duecourse.domain.targets.kinds import target_document, type_of
-from duecourse.domain.targets.targets import Failed, HttpTarget, OAuth, Outcome, Returned
+from duecourse.domain.targets.targets import Failed, HttpTarget, OAuth, Outcome, Returned, Target
+from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Clock, SecretUnknownError
 
 
@@ -142,6 +143,13 @@ class Targets:
     def call(self, call: Call) -> Outcome:
         """Call the job's target. Return the outcome that follows from the response set by the test."""
         target = call.job.target
+        try:
+            return self._called(call, target)
+        except TemplateError as problem:
+            text = f"{type_of(target)} target was not called: {problem}"
+            return Failed(text, retryable=False, code=problem.code)
+
+    def _called(self, call: Call, target: Target) -> Outcome:
         if isinstance(target, HttpTarget):
             http = _Http(
                 self.clock,
@@ -151,6 +159,7 @@ class Targets:
                 answer=lambda request: self._answered(call, dict(request.headers)),
             )
             return http.call(call, target)
+        render_target(target, call.values)
         given = self._answered(call, {})
         if given.status < 400:
             return Returned(kept(given.status, orjson.dumps(given.body), json=True))

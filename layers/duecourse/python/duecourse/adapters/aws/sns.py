@@ -1,4 +1,4 @@
-"""Notifications over SNS, and their subjects."""
+"""Notifications over SNS."""
 
 from __future__ import annotations
 
@@ -7,18 +7,8 @@ from typing import Any
 import orjson
 
 from duecourse.domain.instants import to_iso
+from duecourse.domain.targets.messages import SUBJECT_CHARACTERS
 from duecourse.ports import DeadlineNotification, FailureNotification
-
-SUBJECT_CHARACTERS = 99
-"""Maximum length of a subject: "no line breaks or control characters, and less than 100 characters long" (Amazon SNS
-API Reference, Publish).
-"""
-
-
-def subject(text: str) -> str:
-    """Return the text on one line, truncated to the length that SNS accepts."""
-    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    return line if len(line) <= SUBJECT_CHARACTERS else f"{line[: SUBJECT_CHARACTERS - 3]}..."
 
 
 class SnsNotifier:

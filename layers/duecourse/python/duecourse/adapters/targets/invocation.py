@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from html import escape
 from typing import Any
@@ -19,7 +20,7 @@ import orjson
 from duecourse.adapters.aws.tracing import trace_header, trace_headers
 from duecourse.adapters.targets.aws.names import deduplication_id
 from duecourse.domain.runs.rendering import render_document
-from duecourse.domain.targets.template import render_template
+from duecourse.domain.targets.targets import MAX_RETRY_AFTER_SECONDS
 from duecourse.ports import Call
 
 Span = tuple[int, int]
@@ -182,7 +183,7 @@ def _encodings(form: str) -> Iterable[bytes]:
         yield form.encode("latin-1")
 
 
-_SECONDS = re.compile(r"\d{1,9}", re.ASCII)
+_SECONDS = re.compile(r"\d+", re.ASCII)
 
 READ_BYTES = 256 * 1024
 """Maximum number of bytes kept from a response. A large result is in the result store, not in the run's record."""
@@ -193,19 +194,21 @@ _NOTHING = Redaction()
 
 
 def retry_after_seconds(value: str | None, now: float) -> float | None:
-    """Return the seconds from `now` (UTC seconds) after which the target requests a retry, or None if there is no such
-    header.
+    """Return the seconds from `now` (UTC seconds) after which the target requests a retry, at most
+    MAX_RETRY_AFTER_SECONDS, or None if there is no valid header. A date without a zone is in UTC (RFC 9110, 5.6.7).
     """
     if value is None:
         return None
     text = value.strip()
-    if _SECONDS.fullmatch(text):
-        return float(text)
     try:
-        moment = parsedate_to_datetime(text)
-        return max(moment.timestamp() - now, 0.0) if moment.tzinfo is not None else None
+        wish = float(text) if _SECONDS.fullmatch(text) else _utc(parsedate_to_datetime(text)).timestamp() - now
     except (ValueError, OverflowError):
         return None
+    return min(max(wish, 0.0), MAX_RETRY_AFTER_SECONDS)
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def kept(status: int, body: bytes, *, json: bool, redaction: Redaction = _NOTHING) -> dict[str, Any]:
@@ -302,7 +305,7 @@ def message_attributes(call: Call) -> dict[str, Any]:
 
 
 def group_fields(call: Call, name: str, group: str | None) -> dict[str, str]:
-    """Return the group and deduplication id of a message to the queue or topic `name`. Raises TemplateError.
+    """Return the group and deduplication id of a message to the queue or topic `name`.
 
     A FIFO queue or topic (`….fifo`) needs both, and by default each job is a group. A standard one has a group only if
     the job defines it, as a hint for fairness between groups.
@@ -310,7 +313,7 @@ def group_fields(call: Call, name: str, group: str | None) -> dict[str, str]:
     fields = {}
     fifo = name.endswith(".fifo")
     if group is not None:
-        fields["MessageGroupId"] = render_template(group, call.values)
+        fields["MessageGroupId"] = group
     elif fifo:
         fields["MessageGroupId"] = call.run.job_id
     if fifo:

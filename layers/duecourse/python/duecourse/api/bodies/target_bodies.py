@@ -367,19 +367,12 @@ class SnsTargetBody(Body):
     subject: (
         Annotated[
             str,
-            Field(min_length=1, max_length=256, json_schema_extra={"pattern": "^[!-~][ -~]*$"}),
+            Field(min_length=1, max_length=256, json_schema_extra=LINE),
             AfterValidator(no_controls),
         ]
         | None
     ) = None
     group: Annotated[Group | None, AfterValidator(partial(_fifo, holder="topic"))] = None
-
-    @field_validator("subject")
-    @classmethod
-    def _subject(cls, subject: str | None) -> str | None:
-        if subject is not None and not (subject.isascii() and subject[0] != " "):
-            raise refuse("must be ASCII text that does not start with a space, because SNS requires this")
-        return subject
 
 
 class EventBridgeTargetBody(Body):

@@ -46,7 +46,7 @@ from duecourse.api.request import MAX_BODY_BYTES, Request
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.document import definition_fields
 from duecourse.domain.jobs.job import COMPLETION_SECONDS, Completion, Job, JobState, Overlap
-from duecourse.domain.runs.rendering import oversized_parts
+from duecourse.domain.runs.rendering import oversized_parts, unsendable_parts
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.schedules.schedule import SEPARATOR, joined, read_instant
@@ -503,7 +503,7 @@ _TOO_LARGE = {
 
 
 def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[FieldFault]:
-    """Return a fault for each part of the job's call that would be too large."""
+    """Return a fault for each part of the job's call that would be too large, or that HTTP or AWS would reject."""
     task = tasks.get(job.target.name) if isinstance(job.target, TaskTarget) else None
     target = job.target if task is None else task.target
     faults: list[FieldFault] = []
@@ -513,6 +513,14 @@ def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[FieldFault]:
         if task is not None and place.startswith("/target/"):
             place, detail = "/target/name", f"the request of the task {detail}"
         faults.append(FieldFault(detail, place))
+    for part, problem in unsendable_parts(job, job.tenant, job.id or _MAX_ID, target):
+        field = part.removeprefix("target/")
+        of_task = task is not None and field != part
+        faults.append(
+            FieldFault(f"the request of the task cannot be sent ({field}): {problem}", "/target/name")
+            if of_task
+            else FieldFault(problem, f"/{part}")
+        )
     return faults
 
 

@@ -26,6 +26,7 @@ from duecourse.api.request import Request
 from duecourse.api.routes.runs import accepted, run_id_in
 from duecourse.domain.runs.callbacks import CallbackToken, ProgressReport, TokenError, read_token
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.targets.targets import MAX_RETRY_AFTER_SECONDS
 from duecourse.usecases.runs.commands import DEFAULT_CODE, Callbacks, ReportedFailure
 
 MAX_RESULT_BYTES = 200 * 1024
@@ -38,7 +39,6 @@ PROGRESS_DIGITS = 6
 MAX_NOTE = 200
 """The maximum length of a note in characters. Heartbeats store the note."""
 
-MAX_RETRY_AFTER_SECONDS = 86_400
 
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _UNSENDABLE = re.compile("[\ufffe\uffff]")

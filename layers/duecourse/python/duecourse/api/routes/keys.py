@@ -33,9 +33,8 @@ from duecourse.domain.runs.api_keys import (
     MAX_KEYS,
     MAX_PER_MINUTE,
     ApiKey,
-    literal,
 )
-from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.runs.rendering import literal_payload
 from duecourse.domain.targets.template import TemplateError
 from duecourse.domain.tenants.quota import MAX_DESCRIPTION
 from duecourse.domain.tenants.rate import retry_after
@@ -295,8 +294,7 @@ def _own_payload(api: Api, request: Request, job: Job) -> OwnPayload | None:
         return None
     value = request.json()
     faults = list(unfit({"payload": value}))
-    # The payload of a workflow is not a template; values from it are inserted as they are.
-    own = OwnPayload(value if isinstance(job.target, WorkflowTarget) or faults else literal(value))
+    own = OwnPayload(value if faults else literal_payload(job, value))
     if faults := faults or payload_faults_of(api, job, own):
         raise invalid(list(_at_root(faults)), "invalid-command")
     return own

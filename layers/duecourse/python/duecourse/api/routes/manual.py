@@ -12,7 +12,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, Document, ProblemAnswer, RunAnswer, Second, run_document
-from duecourse.api.api import Answer, Api, route
+from duecourse.api.api import Answer, Api, check_delivering, route
 from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.models import Body, Instant, Whole, refuse
 from duecourse.api.bodies.validation import payload_faults, read_body, rendering_faults
@@ -326,7 +326,9 @@ def send_test_notice(api: Api, request: Request, parameters: Mapping[str, str]) 
     Starts a run of each job that the rules in `notify` name. Its payload is a notice that is marked as a test.
     """
     job_id = job_id_in(parameters)
-    sent = api.notices.test(api.manual.job(request.tenant, job_id), read_key(request))
+    job = api.manual.job(request.tenant, job_id)
+    check_delivering(api, request, job)
+    sent = api.notices.test(job, read_key(request))
     body = NotifyTestAnswer(runs=[run_document(run) for run in sent.runs], missing=list(sent.missing))
     facts = {"job_id": job_id, "runs": len(sent.runs), "missing": len(sent.missing)}
     return Answer(HTTPStatus.ACCEPTED, "test_notice_sent", body, facts=facts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any, Literal, ParamSpec, cast
 from uuid import uuid4
@@ -156,12 +157,24 @@ class Reads:
         return dict(self._client.get_run(run_id).document)
 
 
+Action = Literal["create", "change", "pause", "resume", "run", "redrive"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A plan: what it does (`action`) to which job or run (`id`), and the call that does it."""
+
+    action: Action
+    id: str
+    carry_out: Callable[[], Any]
+
+
 class Writes:
     """The tools that change something. Each only plans; `apply_plan` carries it out once, if the job is unchanged."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._planned: dict[str, Callable[[], Any]] = {}
+        self._planned: dict[str, _Planned] = {}
 
     @property
     def plans(self) -> tuple[Callable[..., Document], ...]:
@@ -178,51 +191,60 @@ class Writes:
     def plan_create(self, job_id: str, job: Document) -> Document:
         """Plan a new job. Validates the body of POST /v1/jobs and returns the job with its defaults."""
         put = partial(self._client.put_job, job_id, cast("JobRequest", job), if_none_match="*")
-        return self._plan(put, creates=dict(put(dry_run=True).document))
+        return self._plan("create", job_id, put, creates=dict(put(dry_run=True).document))
 
     def plan_change(self, job_id: str, changes: Document) -> Document:
         """Plan a change of a job: a JSON merge patch of its fields. Returns the differences."""
         before = self._client.get_job(job_id)
         patch = partial(self._client.patch_job, job_id, cast("JobPatch", changes), if_match=before.etag)
         one, other = only(before.document, JOB_FIELDS), only(patch(dry_run=True).document, JOB_FIELDS)
-        return self._plan(patch, changes=[str(each) for each in differences(one, other)])
+        return self._plan("change", job_id, patch, changes=[str(each) for each in differences(one, other)])
 
     def plan_pause(self, job_id: str, note: str | None = None, until: str | None = None) -> Document:
         """Plan to pause a job: its occurrences do not run until it is resumed, or until an instant with an offset."""
         job = self._client.get_job(job_id)
         pause = partial(self._client.pause_job, job_id, note=note, until=until, if_match=job.etag)
-        return self._plan(pause, pauses=job_id, state=job.state, until=until)
+        return self._plan("pause", job_id, pause, state=job.state, until=until)
 
     def plan_resume(self, job_id: str, catch_up: bool = False, note: str | None = None) -> Document:
         """Plan to resume a job. `catch_up`: treat the occurrences during the pause as missed, not as skipped."""
         job = self._client.get_job(job_id)
         resume = partial(self._client.resume_job, job_id, catch_up=catch_up, note=note, if_match=job.etag)
-        return self._plan(resume, resumes=job_id, state=job.state)
+        return self._plan("resume", job_id, resume, state=job.state)
 
     def plan_run(self, job_id: str, payload: Any = None) -> Document:
         """Plan a run of a job now. `payload` replaces the payload of the job for this run."""
         job = self._client.get_job(job_id)
         own = {} if payload is None else {"payload": payload}
         run = partial(self._client.run_job, job_id, if_match=job.etag, idempotency_key=uuid4().hex, **own)
-        return self._plan(run, runs=job_id, target=job.document["target"], **own)
+        return self._plan("run", job_id, run, target=job.document["target"], **own)
 
     def plan_redrive(self, run_id: str) -> Document:
         """Plan to run a failed (DEAD) run again with a new set of attempts."""
         run = self._client.get_run(run_id)
-        return self._plan(partial(self._client.redrive_run, run_id), redrives=run_id, state=run.state, error=run.error)
+        redrive = partial(self._client.redrive_run, run_id)
+        return self._plan("redrive", run_id, redrive, state=run.state, error=run.error)
 
-    def apply_plan(self, plan: str) -> Document:
-        """Carry out a plan. Show the plan to the user first. A job that has changed since the plan was made is not
-        written (412).
+    def apply_plan(self, plan: str, action: Action, id: str) -> Document:  # noqa: A002 - the argument of the tool
+        """Carry out a plan. Show the plan to the user first. `action` and `id` (of the job or run) repeat those of the
+        plan, so that the user sees what is confirmed. A job that has changed since the plan was made is not written
+        (412).
         """
-        if (carry_out := self._planned.pop(plan, None)) is None:
+        if (found := self._planned.get(plan)) is None:
             raise CliError(f"there is no plan {plan}, or it was applied already; make a new plan")
-        return dict(carry_out().document)
+        if (found.action, found.id) != (action, id):
+            raise CliError(
+                f"action and id do not match plan {plan}; this plan does: {found.action} {found.id}; nothing was "
+                "changed; correct the arguments, or make a new plan"
+            )
+        del self._planned[plan]
+        return dict(found.carry_out().document)
 
-    def _plan(self, carry_out: Callable[[], Any], **shown: Any) -> Document:
+    def _plan(self, action: Action, id_: str, carry_out: Callable[[], Any], **shown: Any) -> Document:
         """Store the action of a plan, and return the plan for display."""
         name = uuid4().hex[:8]
-        self._planned[name] = carry_out
+        self._planned[name] = _Planned(action, id_, carry_out)
         while len(self._planned) > MAX_PLANS:
             del self._planned[next(iter(self._planned))]
-        return {"plan": name, **shown, "written": "nothing yet; call apply_plan with this plan"}
+        written = "nothing yet; call apply_plan with this plan, action and id"
+        return {"plan": name, "action": action, "id": id_, **shown, "written": written}

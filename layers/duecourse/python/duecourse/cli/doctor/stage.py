@@ -109,6 +109,6 @@ def _skew(date: str, asked: float, answered: float) -> Skew:
     """
     try:
         theirs = parsedate_to_datetime(date).timestamp() + 0.5
-    except ValueError:
+    except (ValueError, OverflowError):
         return Skew(0.0)
     return Skew((asked + answered) / 2 - theirs)

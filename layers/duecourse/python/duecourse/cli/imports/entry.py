@@ -9,6 +9,7 @@ from typing import Any
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.schedule import joined, read_instant
+from duecourse.domain.targets.template import literal, render_template
 
 MAX_ID = 64
 HEARTBEAT_SECONDS = 3_600
@@ -51,9 +52,9 @@ class Runner:
         """
         if self.queue is None:
             target = {"type": "http", "url": (self.url or "").replace("{id}", job_id)}
-            return {"target": target, "payload": escaped(payload)}
+            return {"target": target, "payload": literal(payload)}
         waits = {"completion": "callback", "heartbeat_seconds": HEARTBEAT_SECONDS}
-        return {"target": {"type": "sqs", "queue": self.queue}, "payload": escaped(payload), **waits}
+        return {"target": {"type": "sqs", "queue": self.queue}, "payload": literal(payload), **waits}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +78,11 @@ class Names:
         return f"{slug}-{number}"
 
 
-def escaped(value: Any) -> Any:
-    r"""Return the value with escaped templates in its strings: `{{` is written `\{{`."""
-    match value:
-        case str():
-            return value.replace("{{", "\\{{").replace("}}", "\\}}")
-        case dict():
-            return {name: escaped(each) for name, each in value.items()}
-        case list() | tuple():
-            return [escaped(each) for each in value]
-    return value
-
-
 def commands_of(entries: Iterable[Entry]) -> list[str]:
     """Return the commands of the jobs in the form that a worker receives."""
     payloads = [entry.job.get("payload") for entry in entries if entry.job is not None]
     found = [payload["command"] for payload in payloads if isinstance(payload, dict) and "command" in payload]
-    return [each.replace("\\{{", "{{").replace("\\}}", "}}") for each in found]
+    return [render_template(each, {}) for each in found]
 
 
 def schedule_fault(times: Mapping[str, Any], now: float) -> str | None:

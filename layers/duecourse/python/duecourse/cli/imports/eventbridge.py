@@ -14,7 +14,6 @@ from duecourse.cli.imports.entry import (
     Names,
     NotReadableError,
     Runner,
-    escaped,
     one_line,
     schedule_fault,
 )
@@ -22,6 +21,7 @@ from duecourse.cli.manifests.json_text import read_json
 from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.domain.targets.kinds import TARGETS, Permission
+from duecourse.domain.targets.template import literal
 
 RETRIES, AGE_SECONDS = 185, 86_400
 """The defaults of EventBridge Scheduler."""
@@ -246,7 +246,7 @@ def _payload(given: object, arn: str) -> Any:
         value = read_json(str(given))
     except ValueError:
         value = str(given)
-    return _attributes(escaped(value), _ATTRIBUTES | ({"<aws.scheduler.schedule-arn>": arn} if arn else {}))
+    return _attributes(literal(value), _ATTRIBUTES | ({"<aws.scheduler.schedule-arn>": arn} if arn else {}))
 
 
 def _attributes(value: Any, known: Mapping[str, str]) -> Any:
@@ -282,7 +282,7 @@ def _function(arn: _Arn, _target: Mapping[str, Any], _stage: Place) -> Document:
 
 def _queue(arn: _Arn, target: Mapping[str, Any], _stage: Place) -> Document:
     group = (target.get("SqsParameters") or {}).get("MessageGroupId")
-    return {"type": "sqs", "queue": arn.name("{name}", "queues"), **({"group": escaped(group)} if group else {})}
+    return {"type": "sqs", "queue": arn.name("{name}", "queues"), **({"group": literal(group)} if group else {})}
 
 
 def _bus(arn: _Arn, target: Mapping[str, Any], _stage: Place) -> Document:

@@ -550,6 +550,11 @@ class JobDefinition:
     expect_every: int | None = None
 
     @property
+    def notified_jobs(self) -> frozenset[str]:
+        """The ids of the jobs that deliver the notices."""
+        return frozenset(rule.to.job for rule in self.notify)
+
+    @property
     def offset_seconds(self) -> int:
         """The time from each occurrence to the minute that `spread` chose (seconds)."""
         return 0 if self.spread is None else 60 * (self.spread.offset_minutes or 0)

@@ -22,7 +22,6 @@ KEY_ID_PATTERN = "[0-9a-f]{16}"
 
 _KEY = re.compile(rf"dck_(?P<tenant>{ID_PATTERN})\.[A-Za-z0-9_-]{{12,64}}")
 _ID_CHARACTERS = 16
-_BRACES = re.compile(r"\{\{|\}\}")
 
 MAX_KEYS = 100
 """The maximum number of keys of a tenant."""
@@ -165,16 +164,3 @@ class ApiKey:
         value = group_key(self.debounce_key or "{{job_id}}", self.job_id, payload)
         window = int(now) // self.debounce_seconds
         return Debounced(f"{window} {value}", (window + 1) * self.debounce_seconds)
-
-
-def literal(value: Any) -> Any:
-    r"""Return a JSON value in which no string is a template: `{{` becomes `\{{`. Rendering returns the same value."""
-    match value:
-        case str():
-            return _BRACES.sub(r"\\\g<0>", value)
-        case dict():
-            return {name: literal(inside) for name, inside in value.items()}
-        case list():
-            return [literal(inside) for inside in value]
-        case _:
-            return value

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, assert_never
 
 from duecourse.domain.instants import to_iso
@@ -19,8 +20,8 @@ NOTIFIER = "duecourse:notify"
 
 WINDOW_SECONDS = 600
 AT_ONCE = 5
-"""The number of notices that a job delivers immediately within a window of ten minutes. One digest at the end of the
-window replaces all further ones.
+"""The number of notices about a job, of one cause, that a rule delivers immediately within a window of ten minutes. One
+digest at the end of the window replaces all further ones.
 """
 
 
@@ -89,7 +90,7 @@ def sample_notice(job: Job, key: str, at: float) -> Notice:
 
 
 def document_of(notice: Notice, form: NoticeFormat) -> Any:
-    """Return the payload of a notice. Template braces in its texts are separated, because the payload is a template."""
+    """Return the document of a notice."""
     run, job = notice.run, notice.job
     plain = {
         "cause": notice.cause.value,
@@ -104,33 +105,57 @@ def document_of(notice: Notice, form: NoticeFormat) -> Any:
         "runbook_url": job.runbook_url,
         **notice.facts,
     }
-    return _formatted({name: _literal(value) for name, value in plain.items()}, form)
+    return _formatted(plain, form)
 
 
-def digest_of(form: NoticeFormat, tenant: str, since: int) -> Any:
-    """Return the payload of the digest of a window that begins at `since` (UTC seconds)."""
-    begin = to_iso(since)
-    text = f"There have been more notices since {begin}. List them: duecourse runs list --since {begin}"
-    plain = {"cause": "digest", "text": text, "tenant": tenant, "since": begin, "until": to_iso(since + WINDOW_SECONDS)}
+def digest_of(notice: Notice, form: NoticeFormat, since: int) -> Any:
+    """Return the document of the digest that replaces this and further notices of the same job and cause in a window
+    that begins at `since` (UTC seconds).
+    """
+    job, begin = notice.job, to_iso(since)
+    text = (
+        f"There have been more notices ({notice.cause}) about {job.id} since {begin}. "
+        f"List its runs: duecourse runs list {job.id} --since {begin}"
+    )
+    plain = {
+        "cause": "digest",
+        "digest_of": notice.cause.value,
+        "text": text,
+        "tenant": job.tenant,
+        "job_id": job.id,
+        "since": begin,
+        "until": to_iso(since + WINDOW_SECONDS),
+        "owner": job.owner or None,
+        "runbook_url": job.runbook_url,
+    }
     return _formatted(plain, form)
 
 
 def _formatted(plain: Mapping[str, Any], form: NoticeFormat) -> Any:
+    """Return the document in this format. Errors and reasons were written by targets, so no text is read as markup: it
+    could mention all users of a channel, or hide the address of a link.
+    """
     runbook = plain.get("runbook_url")
-    text = plain["text"] if runbook is None else f"{plain['text']}\nRunbook: {runbook}"
     match form:
         case NoticeFormat.JSON:
             return dict(plain)
         case NoticeFormat.SLACK:
-            return {"text": text}
+            text = plain["text"] if runbook is None else f"{plain['text']}\nRunbook: {runbook}"
+            return {"text": escape(text, quote=False), "mrkdwn": False}
         case NoticeFormat.TEAMS:
-            block = {"type": "TextBlock", "text": text, "wrap": True}
-            card = {"type": "AdaptiveCard", "version": "1.4", "body": [block]}
+            blocks = [[{"type": "TextRun", "text": plain["text"]}]]
+            if runbook is not None:
+                opened = {"type": "Action.OpenUrl", "url": runbook}
+                blocks.append(
+                    [
+                        {"type": "TextRun", "text": "Runbook: "},
+                        {"type": "TextRun", "text": runbook, "selectAction": opened},
+                    ]
+                )
+            # Unlike a TextBlock, a TextRun has no Markdown, whose escapes not all clients of Teams understand.
+            body = [{"type": "RichTextBlock", "inlines": inlines} for inlines in blocks]
+            card = {"type": "AdaptiveCard", "version": "1.4", "body": body}
             kind = "application/vnd.microsoft.card.adaptive"
             return {"type": "message", "attachments": [{"contentType": kind, "content": card}]}
         case other:
             assert_never(other)
-
-
-def _literal(value: Any) -> Any:
-    return value.replace("{{", "{ {").replace("}}", "} }") if isinstance(value, str) else value

@@ -170,14 +170,14 @@ def _adapted(spent: Spent, step: int, at: int, most: int | None) -> Spent | None
     return replace(spent, paid=paid, line=line, step=step)
 
 
-def pause_until(outcome: Outcome, longest: float, now: float) -> float | None:
+def pause_until(outcome: Outcome, now: float) -> float | None:
     """Return the instant (UTC seconds) until which no run with the key starts, because the target of an attempt
-    requested a pause (429 or 503 with Retry-After): at most `longest` seconds, and at most LINE_SECONDS. None without a
-    pause.
+    requested a pause (429 or 503 with Retry-After): at most LINE_SECONDS. None without a pause. `max_seconds` of one
+    job's retries does not shorten the pause, because the key protects a target that several jobs share.
     """
     if not isinstance(outcome, Failed) or outcome.code not in PAUSING or not outcome.retry_after:
         return None
-    return now + min(outcome.retry_after, longest, LINE_SECONDS)
+    return now + min(outcome.retry_after, LINE_SECONDS)
 
 
 def start_paid_by(spent: Spent, rate: Rate) -> float:

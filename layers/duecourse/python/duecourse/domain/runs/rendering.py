@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from duecourse.domain.ids import RunName, to_basic
@@ -22,13 +22,17 @@ from duecourse.domain.jobs.job import Breaker, Completion, Job, JobDefinition
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.schedules import load_zone
-from duecourse.domain.targets.targets import AwsTarget, HttpTarget, Target
+from duecourse.domain.targets.http import header_problem
+from duecourse.domain.targets.messages import message_group, message_subject
+from duecourse.domain.targets.targets import AwsTarget, HttpTarget, SnsTarget, SqsTarget, Target, WorkflowTarget
 from duecourse.domain.targets.template import (
     IDEMPOTENCY_NAMES,
     TemplateError,
     check_template,
+    literal,
     render_template,
     rendered_size,
+    secret_names,
     texts_in,
 )
 
@@ -56,6 +60,11 @@ _NOT_IN_KEYS = re.compile(f"[^{_IN_KEYS}]")
 CONCURRENCY_KEY_PATTERN = f"[{_IN_KEYS}]{{1,{MAX_CONCURRENCY_KEY}}}"
 """The pattern for rendered concurrency keys."""
 
+_FORMS: Mapping[str, Callable[[str], str]] = {"group": message_group, "subject": message_subject}
+"""The fields of targets for messages that are templates: each function returns a rendered value in a valid form.
+"""
+
+AnyTarget = TypeVar("AnyTarget", bound=Target)
 Headers = Sequence[tuple[str, str]]
 
 DEFAULT_KEY = "{}/{}"
@@ -153,6 +162,37 @@ def oversized_parts(job: JobDefinition, tenant: str, job_id: str, target: Target
     return oversized
 
 
+def unsendable_parts(job: JobDefinition, tenant: str, job_id: str, target: Target) -> Iterator[tuple[str, str]]:
+    """Yield the fields whose values HTTP or AWS would reject, each with the problem. `target` is the job's target, or
+    that of its task. The values of secrets are known only at the call.
+    """
+    callback = job.completion is Completion.CALLBACK
+    try:
+        values = longest_values(tenant, job_id, job.name, job.idempotency_key, callback=callback)
+    except TemplateError:
+        return  # oversized_parts reports this
+    if problem := header_problem("Idempotency-Key", values["idempotency_key"]):
+        yield "idempotency_key", problem
+    match target:
+        case HttpTarget(headers=headers):
+            for name, value in headers:
+                try:
+                    problem = header_problem(
+                        name, render_template(value, values, dict.fromkeys(secret_names(value), "x"))
+                    )
+                except TemplateError as error:
+                    problem = f"header {name[:40]}: {error}"
+                if problem:
+                    yield "target/headers", problem
+        case SqsTarget() | SnsTarget():
+            for field, form in _FORMS.items():
+                if (text := getattr(target, field, None)) is not None:
+                    try:
+                        form(render_template(text, values))
+                    except TemplateError as error:
+                        yield f"target/{field}", str(error)
+
+
 def idempotency_key(run: Run, job: Job) -> str:
     """Return the idempotency key of all attempts of a run.
 
@@ -226,10 +266,33 @@ def check_document_size(value: Any, values: Mapping[str, str]) -> None:
     _bound(size, MAX_BODY_BYTES, "as JSON")
 
 
+def literal_payload(job: JobDefinition, value: Any) -> Any:
+    """Return the payload with which the job's target receives this JSON value unchanged. The payload of a workflow is
+    not a template: values from it are inserted as they are.
+    """
+    return value if isinstance(job.target, WorkflowTarget) else literal(value)
+
+
 def render_document(value: Any, values: Mapping[str, str]) -> Any:
     """Return a JSON value with every string in it rendered. Keys of objects are unchanged. Raises TemplateError."""
     check_document_size(value, values)
     return _rendered(value, values)
+
+
+def render_target(target: AnyTarget, values: Mapping[str, str]) -> AnyTarget:
+    """Return an AWS target with its templates rendered. Raises TemplateError, also for values that AWS would reject."""
+    match target:
+        case SqsTarget(group=str(group)):
+            return replace(target, group=_field("group", group, values))
+        case SnsTarget(subject=subject, group=group):
+            own = {"subject": subject, "group": group}
+            return replace(
+                target, **{name: _field(name, text, values) for name, text in own.items() if text is not None}
+            )
+        case AwsTarget(parameters=parameters):
+            return replace(target, parameters=render_document(parameters, values))
+        case _:
+            return target
 
 
 def check_headers_size(headers: Headers, values: Mapping[str, str], secrets: Mapping[str, str]) -> None:
@@ -256,6 +319,13 @@ def render_headers(headers: Headers, values: Mapping[str, str], secrets: Mapping
         except TemplateError as problem:
             raise TemplateError(f"header {name[:40]}: {problem}") from None
     return rendered
+
+
+def _field(name: str, text: str, values: Mapping[str, str]) -> str:
+    try:
+        return _FORMS[name](render_template(text, values))
+    except TemplateError as problem:
+        raise TemplateError(f"{name} {problem}") from None
 
 
 def _rendered_key(template: str, values: Mapping[str, str]) -> str:

@@ -63,8 +63,8 @@ class AllowedTargets:
     buses: tuple[str, ...] = _names(
         "allows event buses named",
         "an event bus",
-        r"[A-Za-z0-9._/-]{1,256}",
-        "1 to 256 letters, digits, . _ / and -",
+        r"[A-Za-z0-9._-]{1,256}",
+        "1 to 256 letters, digits, . _ and -",
     )
     machines: tuple[str, ...] = _names(
         "allows state machines named", "a state machine", r"[A-Za-z0-9_-]{1,80}", f"1 to 80 {_WORD}"

@@ -113,4 +113,6 @@ def header_problem(name: str, value: str) -> str | None:
         return f"header name {name[:40]!r}: only letters, digits and !#$%&'*+.^_`|~- are allowed"
     if _VALUE.fullmatch(value) is None:
         return f"header {name[:40]}: line breaks, control characters and characters outside Latin-1 are not allowed"
+    if value != value.strip(" \t"):  # HTTP/2 rejects such values (RFC 9113, 8.2.1); HTTP/1.1 removes the blanks
+        return f"header {name[:40]}: its value must not begin or end with blanks; remove them"
     return None

@@ -164,6 +164,10 @@ CallableTarget = (
 Target = CallableTarget | TaskTarget | WorkflowTarget
 
 
+MAX_RETRY_AFTER_SECONDS = 86_400
+"""The longest delay (seconds) that a target can require. Longer ones count as this delay."""
+
+
 @dataclass(frozen=True, slots=True)
 class Returned:
     """The call succeeded. `result` is the target's response (serializable as JSON, of limited size)."""

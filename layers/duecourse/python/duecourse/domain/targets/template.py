@@ -49,6 +49,7 @@ SECRET_NAME = r"[A-Za-z0-9_.-]{1,64}"
 
 _SECRET_NAME = re.compile(SECRET_NAME)
 _BRACES = re.compile(r"\\\{\{|\\\}\}|\{\{(?P<inside>[^{}]*)\}\}|\{\{|\}\}")
+_PAIR = re.compile(r"\{\{|\}\}")
 
 
 class TemplateError(ValueError):
@@ -123,6 +124,19 @@ def render_template(text: str, values: Mapping[str, str], secrets: Mapping[str, 
     if missing := [name for name in secret_names(text) if name not in known]:
         raise TemplateError("; ".join(f"there is no secret {name}" for name in missing))
     return _BRACES.sub(lambda match: _rendered(match, values, known), text)
+
+
+def literal(value: Any) -> Any:
+    r"""Return a JSON value in which no string is a template: `{{` becomes `\{{`. Rendering returns the same value."""
+    match value:
+        case str():
+            return _PAIR.sub(r"\\\g<0>", value)
+        case dict():
+            return {name: literal(inside) for name, inside in value.items()}
+        case list() | tuple():
+            return [literal(inside) for inside in value]
+        case _:
+            return value
 
 
 def rendered_size(text: str, sizes: Mapping[str, int]) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.runs.states import Run, Succeeded
-from duecourse.domain.targets.template import TemplateError, texts_in
+from duecourse.domain.targets.template import TemplateError, literal, texts_in
 from duecourse.domain.workflows.graph import Graph
 
 MAX_STEPS = 8
@@ -37,7 +37,6 @@ _NAME = re.compile(
 )
 # The text after `{{` excludes braces, so that each character is read only once. A string has up to 200 KB.
 _PLACEHOLDER = re.compile(r"(?<![\\{])\{\{\s*(?P<name>(?:upstream|workflow)\.[^{}]*)\}\}")
-_BRACES = re.compile(r"\{\{|\}\}")
 
 
 class UpstreamResultError(TemplateError):
@@ -130,7 +129,7 @@ def _filled(payload: Any, values: Mapping[str, Any]) -> Any:
     match payload:
         case str():
             whole = _PLACEHOLDER.fullmatch(payload.strip())
-            return payload if whole is None else _literal(values[_name(whole)])
+            return payload if whole is None else literal(values[_name(whole)])
         case dict():
             return {key: _filled(value, values) for key, value in payload.items()}
         case list() | tuple():
@@ -178,20 +177,3 @@ def _inside(value: Any, path: tuple[str, ...], name: str) -> Any:
             case _:
                 raise UpstreamResultError(f'{{{{{name[:80]}}}}}: the value has no field or index "{step}"')
     return value
-
-
-def _literal(value: Any) -> Any:
-    """Return the value with its braces escaped, so that a later rendering does not read them as templates."""
-    match value:
-        case str():
-            return _escaped(value)
-        case dict():
-            return {key: _literal(inside) for key, inside in value.items()}
-        case list():
-            return [_literal(inside) for inside in value]
-        case _:
-            return value
-
-
-def _escaped(text: str) -> str:
-    return _BRACES.sub(lambda match: "\\" + match[0], text)

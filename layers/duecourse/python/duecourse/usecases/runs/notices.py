@@ -23,6 +23,7 @@ from duecourse.domain.runs.notices import (
     document_of,
     sample_notice,
 )
+from duecourse.domain.runs.rendering import literal_payload
 from duecourse.domain.runs.states import Run
 from duecourse.ports import Clock, Inputs, JobStore, Lanes, Outgoing, Randomness
 from duecourse.usecases.jobs.job_errors import KeyReusedError
@@ -80,17 +81,17 @@ class JobNotices:
 
     def _deliver(self, deliverer: Job, to: NotifyTarget, notice: Notice) -> Run:
         """Return the run that delivers the notice: alone if its window has a free place, otherwise in the window's
-        digest.
+        digest. Each job, cause and format has its own windows, because jobs share a deliverer.
         """
         window = int(notice.at // WINDOW_SECONDS)
+        own = f"{window}/{notice.job.id}/{notice.cause}/{to.format}"
         for place in range(AT_ONCE):
             try:
-                said = [notice.key, to.format.value]
-                return self._run(deliverer, f"{window}/{place}", said, document_of(notice, to.format))
+                return self._run(deliverer, f"{own}/{place}", [notice.key], document_of(notice, to.format))
             except KeyReusedError:
                 continue  # another notice has this place
-        digest = digest_of(to.format, deliverer.tenant, window * WINDOW_SECONDS)
-        return self._run(deliverer, f"{window}/digest/{to.format}", [], digest, due=(window + 1) * WINDOW_SECONDS)
+        digest = digest_of(notice, to.format, window * WINDOW_SECONDS)
+        return self._run(deliverer, f"{own}/digest", [], digest, due=(window + 1) * WINDOW_SECONDS)
 
     def _run(self, deliverer: Job, key: str, said: list[str], payload: Any, due: int | None = None) -> Run:
         """Return the run with this key, and send it unless it was sent before. Raises KeyReusedError if another notice
@@ -109,7 +110,7 @@ class JobNotices:
             until=at + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
             occurrence=at,
             own_payload=True,
-            payload=payload,
+            payload=literal_payload(deliverer, payload),
         )
         standing = request.put(self.inputs, deliverer, wanted)
         asked = wanted if standing is None else standing

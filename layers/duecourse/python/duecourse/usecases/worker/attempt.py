@@ -680,7 +680,7 @@ class Starter:
         affect the run: the end of its attempt is not recorded yet.
         """
         now = self.clock.now()
-        until = pause_until(outcome, job.retry.max_seconds, now)
+        until = pause_until(outcome, now)
         if until is None or now > item.context.lease_until - LAST_FINISH_SECONDS:  # the end of the run comes first
             return
         try:

@@ -22,8 +22,10 @@ from botocore.exceptions import (
     BotoCoreError,
     ClientError,
     DataNotFoundError,
+    EndpointProviderError,
     HTTPClientError,
     IncompleteReadError,
+    InvalidHostLabelError,
     ParamValidationError,
     ReadTimeoutError,
     SSLError,
@@ -37,7 +39,7 @@ from duecourse.adapters.targets.aws.names import Arns
 from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import READ_BYTES, Redaction, cut, retry_after_seconds
-from duecourse.domain.runs.rendering import render_document
+from duecourse.domain.runs.rendering import render_target
 from duecourse.domain.targets.targets import AwsTarget, Failed, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Clock
@@ -328,10 +330,16 @@ def failure_of(problem: BotoCoreError, what: str) -> Failed:
             return Failed(f"{what} did not respond in time; the call may still take effect", code="timeout")
         case SSLError():
             return Failed(f"{what}: the TLS connection failed", code="tls")
+        case HTTPClientError() if isinstance(problem.kwargs.get("error"), ValueError):
+            text = f"{what} was not called: a parameter contains characters that HTTP does not allow"
+            return Failed(text, retryable=False, code="ParamValidation")
         case NoConnectionError() | HTTPClientError() | IncompleteReadError():
             return Failed(f"{what} could not be reached ({type(problem).__name__})", code="connection")
         case ParamValidationError():
             text = f"{what} was not called: {problem.kwargs.get('report', '')}"
+            return Failed(text, retryable=False, code="ParamValidation")
+        case EndpointProviderError() | InvalidHostLabelError():
+            text = f"{what} was not called: its parameters do not result in a valid address"
             return Failed(text, retryable=False, code="ParamValidation")
         case DataNotFoundError():
             return Failed(f"{what} was not called: the service is not known", retryable=False, code="service_unknown")
@@ -381,7 +389,7 @@ class AwsCaller:
         return attempted(name, call, self._clock, partial(self._ask, name, call, target))
 
     def _ask(self, name: str, call: Call, target: AwsTarget, deadline: Deadline) -> Outcome:
-        parameters = render_document(target.parameters, call.values)
+        parameters = render_target(target, call.values).parameters
         credentials = self._roles.assume(target.role, call, deadline)
         client = self._client_for(target.service, wait_of(deadline), credentials)
         method = xform_name(target.action)

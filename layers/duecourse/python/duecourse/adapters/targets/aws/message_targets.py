@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from duecourse.adapters.aws.sns import subject
 from duecourse.adapters.targets.aws.aws_call import ClientFor, ServiceCaller, handed_over, refusal, wait_of
 from duecourse.adapters.targets.aws.names import Arns
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import group_fields, message_attributes, message_text
+from duecourse.domain.runs.rendering import render_target
 from duecourse.domain.targets.targets import EventBridgeTarget, Outcome, Returned, SnsTarget, SqsTarget
-from duecourse.domain.targets.template import render_template
 from duecourse.ports import Call, Clock
 
 
@@ -27,6 +26,7 @@ class SqsCaller(ServiceCaller):
         return handed_over(f"queue {target.queue}", call, self._clock, partial(self._send, call, target))
 
     def _send(self, call: Call, target: SqsTarget, deadline: Deadline) -> Outcome:
+        target = render_target(target, call.values)
         message = {
             "MessageBody": message_text(call),
             "MessageAttributes": message_attributes(call),
@@ -53,6 +53,7 @@ class SnsCaller(ServiceCaller):
         return handed_over(f"topic {target.topic}", call, self._clock, partial(self._publish, call, target))
 
     def _publish(self, call: Call, target: SnsTarget, deadline: Deadline) -> Outcome:
+        target = render_target(target, call.values)
         message = {
             "TopicArn": self._arns.arn("sns", target.topic),
             "Message": message_text(call),
@@ -60,7 +61,7 @@ class SnsCaller(ServiceCaller):
             **group_fields(call, target.topic, target.group),
         }
         if target.subject is not None:
-            message["Subject"] = subject(render_template(target.subject, call.values))
+            message["Subject"] = target.subject
         answer = self._client_for(wait_of(deadline)).publish(**message)
         return Returned({"message_id": answer["MessageId"]})
 

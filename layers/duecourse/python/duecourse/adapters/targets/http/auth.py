@@ -104,7 +104,7 @@ def _document(body: bytes) -> dict[str, Any]:
 
 
 def _cached_seconds(expires: object) -> float:
-    if isinstance(expires, str) and expires.isdigit():  # some servers write the number as text
+    if isinstance(expires, str) and expires.isascii() and expires.isdigit():  # some servers write the number as text
         expires = int(expires[:9])
     if not isinstance(expires, int | float) or isinstance(expires, bool) or not expires >= 0:
         return DEFAULT_TOKEN_SECONDS
