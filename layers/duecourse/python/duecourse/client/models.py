@@ -351,8 +351,8 @@ class EventBridgeTargetShown(Answer):
 
     type: Literal["eventbridge"]
     bus: str
-    """The name of an event bus in this account and region: 1 to 256 letters, digits, . _ / and -, not an ARN; the
-    stage must allow it.
+    """The name of an event bus in this account and region: 1 to 256 letters, digits, . _ and -, not an ARN; the stage
+    must allow it.
     """
     source: str
     detail_type: str
