@@ -289,11 +289,23 @@ def test_import_crontab_does_not_run_lines_without_a_user_as_the_commands_of_one
     assert why in entry.notes[0]
 
 
-@pytest.mark.parametrize("line", ["7z a /b.7z /srv", "git pull", "backup /srv", "2>/dev/null x", "mail -s a b", "L x"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "7z a /b.7z /srv",
+        "git pull",
+        "carl /usr/bin/poll",
+        "php /opt/x.php",
+        "backup /srv",
+        "2>/dev/null x",
+        "mail -s a b",
+        "L x",
+    ],
+)
 def test_import_crontab_runs_programs_whose_names_are_like_those_of_users_or_fields(line: str) -> None:
     (entry,) = entries(f"@daily {line}")
     assert entry.job is not None or line == "L x"
-    assert bool(entry.notes) is (line.split(maxsplit=1)[0] in ("git", "backup", "mail", "L"))
+    assert bool(entry.notes) is (line.split(maxsplit=1)[0] in ("git", "carl", "backup", "mail", "L"))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from duecourse.cli.commands.export import text
 from duecourse.cli.commands.options import json_option
 from duecourse.cli.imports.celery import read_beat
 from duecourse.cli.imports.crontab import is_system, read_crontab
-from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner, commands_of, counted
+from duecourse.cli.imports.entry import LEFT_OUT, Entry, Names, NotReadableError, Runner, commands_of, counted
 from duecourse.cli.imports.eventbridge import Place, of_schedules, read_schedules
 from duecourse.cli.imports.folder import Folder, appended, write
 from duecourse.cli.imports.kubernetes import read_cronjobs
@@ -29,9 +29,6 @@ EXAMPLE = """\
 duecourse import crontab my.crontab --queue duecourse-target-cron \\
   --timezone Europe/Berlin -o jobs/
 duecourse apply -f jobs/ --dry-run"""
-
-LEFT_OUT = 3
-"""The exit code if an entry could not be imported."""
 
 file_argument = click.argument("file")
 zone_option = click.option(

@@ -52,6 +52,7 @@ _ANACRON = (
     "crontab"
 )
 _BINARY = re.compile(r"/(?:usr|bin|sbin|opt)/")
+"""The start of the path of a program."""
 _ANACRON_LINE = re.compile(r"(?:[0-9]+|@[a-z]+)[ \t]+[0-9]+[ \t]+[A-Za-z][\w.-]+[ \t]", re.ASCII)
 _MAIL = (
     "output is not mailed; the end of a failed command's output is in the error of its run; see docs/runs.md "
@@ -140,8 +141,8 @@ def _entry(line: str, place: str, state: _State, runner: Runner, names: Names, t
         notes.append(f"ran as {user}; start its worker as that user")
     elif system:
         notes.append("ran as root; start its worker as a user with the necessary permissions")
-    elif rest.split()[0] in state.users & _PROGRAMS_TOO:
-        notes.append(f"{rest.split()[0]} is the name of a program and of a user; if it is the user, use --system")
+    elif _may_be_user(rest, state):
+        notes.append(f"{rest.split()[0]} can be a program or a user; if it is the user, use --system")
     if state.zone != state.own_zone:
         notes.append(
             f"CRON_TZ: runs in {state.zone}, as with cronie; Debian's cron ignores CRON_TZ, and uses the time zone of "
@@ -200,6 +201,12 @@ def _suspect(command: str, user: str, state: _State) -> str | None:
     ):
         return f"begins with the user {first}; use --system for a crontab with users"
     return None
+
+
+def _may_be_user(command: str, state: _State) -> bool:
+    """Return whether the first word of a command can be a user: it is the name of one, or a program follows."""
+    first, _, others = command.partition(" ")
+    return first in state.users or (_BINARY.match(others.lstrip()) is not None and program_of(command) == first)
 
 
 def _command(text: str, environment: Mapping[str, str], shell: str) -> tuple[str, bool]:

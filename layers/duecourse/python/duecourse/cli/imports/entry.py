@@ -11,6 +11,9 @@ from typing import Any
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.schedule import joined, read_instant
 
+LEFT_OUT = 3
+"""The exit code if an entry could not be imported."""
+
 MAX_ID = 64
 HEARTBEAT_SECONDS = 3_600
 """The maximum time that a command waits for a worker before its run is lost. If a worker dies, another one takes over
