@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -19,6 +20,7 @@ from duecourse.cli.imports.entry import LEFT_OUT, Entry, Names, NotReadableError
 from duecourse.cli.imports.eventbridge import Place, of_schedules, read_schedules
 from duecourse.cli.imports.folder import Folder, appended, write
 from duecourse.cli.imports.kubernetes import read_cronjobs
+from duecourse.cli.imports.systemd import read_timers
 from duecourse.cli.output.documents import Imported, ImportedEntry
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, read_text
@@ -109,6 +111,38 @@ def kubernetes(file: str, timezone: str | None, **given: Any) -> None:
     wanted = _Wanted.of(given, "kubernetes", file)
     more: dict[str, Any] = {"runner": wanted.runner(), "names": wanted.names, "now": time.time()}
     wanted.done(lambda: read_cronjobs(read_text(file), file=file, zone=timezone or "UTC", **more))
+
+
+@import_.command(
+    cls=Command,
+    example="systemctl cat '*.timer' '*.service' | duecourse import systemd - --queue duecourse-target-cron",
+)
+@file_argument
+@zone_option
+@_options
+def systemd(file: str, timezone: str | None, **given: Any) -> None:
+    """Import systemd timers with the commands of their services: a .timer file with the service beside it, a folder of
+    units, or the output of `systemctl cat`.
+    """
+    wanted = _Wanted.of(given, "systemd", file)
+    if timezone is None:
+        click.echo("no time zone is given: times without one are read in UTC; set --timezone", err=True)
+    more: dict[str, Any] = {"runner": wanted.runner(), "names": wanted.names, "now": time.time()}
+    wanted.done(lambda: read_timers(_units(file), file=file, zone=timezone or "UTC", **more))
+
+
+def _units(file: str) -> str:
+    """Return a timer with its service, or the units of a folder, with their drop-ins, as `systemctl cat` does."""
+    path = Path(file)
+    if path.is_dir():
+        units = sorted([*path.glob("*.timer"), *path.glob("*.service")])
+    elif path.suffix == ".timer":
+        services = [f"{path.stem}.service", *re.findall(r"^\s*Unit\s*=\s*([^\s/]+)", read_text(file), re.MULTILINE)]
+        units = [path, *(each for name in dict.fromkeys(services) if (each := path.with_name(name)).is_file())]
+    else:
+        return read_text(file)
+    parts = [each for unit in units for each in (unit, *sorted(unit.with_name(f"{unit.name}.d").glob("*.conf")))]
+    return "".join(f"# {part.resolve()}\n{read_text(str(part))}\n" for part in parts)
 
 
 @import_.command(
