@@ -14,8 +14,8 @@ from tests.support.emulators import ROOT
 PAGE = (ROOT / "docs" / "moving.md").read_text()
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
 SECTIONS = {each.splitlines()[0]: each for each in PAGE.split("\n## ")[1:]}
-JOBS = {"Crontab": 8, "Kubernetes": 1, "Celery beat": 2, "EventBridge Scheduler": 1}
-WITHOUT = {"Crontab": 3, "Kubernetes": 3, "Celery beat": 3, "EventBridge Scheduler": 0}
+JOBS = {"Crontab": 8, "Kubernetes": 1, "systemd timers": 1, "Celery beat": 2, "EventBridge Scheduler": 1}
+WITHOUT = {"Crontab": 3, "Kubernetes": 3, "systemd timers": 3, "Celery beat": 3, "EventBridge Scheduler": 0}
 """The exit codes: 3 where an entry was left out."""
 
 

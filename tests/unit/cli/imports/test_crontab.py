@@ -1,15 +1,19 @@
 """What becomes of the lines of a crontab."""
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
-from duecourse.cli.imports.crontab import read_crontab
+from duecourse.cli.imports.crontab import is_system, read_crontab
 from duecourse.cli.imports.entry import Entry, Names, Runner
 from duecourse.cli.main import main
 from duecourse.cli.terminal import read_text
+from tests.support.examples import examples
 
 NOW = 1_795_000_000.0
 WORKED_ON = Runner(queue="duecourse-target-cron")
@@ -17,6 +21,11 @@ WORKED_ON = Runner(queue="duecourse-target-cron")
 
 def entries(text: str, *, system: bool = False, zone: str = "UTC", runner: Runner = WORKED_ON) -> list[Entry]:
     return read_crontab(text, file="crontab", runner=runner, names=Names(), zone=zone, system=system, now=NOW)
+
+
+def read(text: str, *, users: frozenset[str]) -> list[Entry]:
+    names = Names()
+    return read_crontab(text, file="x", runner=WORKED_ON, names=names, zone="UTC", system=False, now=NOW, users=users)
 
 
 def command(line: str) -> str:
@@ -31,8 +40,9 @@ def test_import_crontab_converts_an_entry_to_a_job_that_runs_as_under_cron() -> 
     (entry,) = entries("# nightly\n\n30 2 * * *\t/usr/local/bin/backup.sh --full\n", zone="Europe/Berlin")
     assert entry.place == "crontab:3"
     assert entry.notes == ()
+    assert entry.job is not None
+    assert re.fullmatch("backup-[0-9a-f]{4}", entry.job.pop("id"))
     assert entry.job == {
-        "id": "backup",
         "name": "/usr/local/bin/backup.sh --full",
         "schedule": "30 2 * * *",
         "timezone": "Europe/Berlin",
@@ -44,19 +54,6 @@ def test_import_crontab_converts_an_entry_to_a_job_that_runs_as_under_cron() -> 
         "retry": {"max_attempts": 1},
         "missed": {"policy": "skip"},
     }
-
-
-@pytest.mark.parametrize(
-    ("line", "job_id"),
-    [
-        ('0 6 28-31 * * [ "$(date +\\%d -d tomorrow)" = 01 ] && /srv/close.sh', "close"),
-        ("0 6 * * * cd /srv && ./run.sh", "run"),
-    ],
-)
-def test_import_crontab_id_is_the_program_behind_a_test(line: str, job_id: str) -> None:
-    (entry,) = entries(line)
-    assert entry.job is not None
-    assert entry.job["id"] == job_id
 
 
 @pytest.mark.parametrize(
@@ -78,7 +75,7 @@ def test_import_crontab_name_is_the_comment_above_the_line(comment: str, name: s
 def test_import_crontab_calls_a_url_instead_of_a_queue() -> None:
     (entry,) = entries("@daily backup", runner=Runner(url="https://example.com/{id}"))
     assert entry.job is not None
-    assert entry.job["target"] == {"type": "http", "url": "https://example.com/backup"}
+    assert entry.job["target"] == {"type": "http", "url": f"https://example.com/{entry.job['id']}"}
     assert "completion" not in entry.job
 
 
@@ -197,24 +194,9 @@ def test_import_crontab_explains_two_day_fields(schedule: str, how: str) -> None
     assert (how in entry.notes[0]) if how else entry.notes == ()
 
 
-@pytest.mark.parametrize(
-    ("line", "job_id"),
-    [
-        ("cd /srv/shop && ./bin/clean.sh", "clean"),
-        ("FOO=1 sudo -u www /usr/bin/php artisan schedule:run", "www"),
-        ("[ -x /usr/sbin/anacron ] || run", "anacron"),
-        ("'", "cron"),
-    ],
-)
-def test_import_crontab_derives_the_id_from_a_word_of_the_command(line: str, job_id: str) -> None:
-    (entry,) = entries(f"@daily {line}")
-    assert entry.job is not None
-    assert entry.job["id"] == job_id
-
-
 def test_import_crontab_ids_are_unique() -> None:
     found = entries("@daily a\n@hourly a\n@weekly a-2\n@monthly a\n")
-    assert [entry.job and entry.job["id"] for entry in found] == ["a", "a-2", "a-2-2", "a-3"]
+    assert len({entry.job and entry.job["id"] for entry in found}) == 4
 
 
 def test_import_crontab_names_the_files_of_entries_that_are_gone(tmp_path: Path) -> None:
@@ -225,6 +207,125 @@ def test_import_crontab_names_the_files_of_entries_that_are_gone(tmp_path: Path)
         options = ["--queue", "duecourse-target-cron", "-o", str(folder)]
         said.append(CliRunner().invoke(main, ["import", "crontab", str(file), *options]).stderr)
     assert "did not write" not in said[0]
-    assert f"{folder} has files that this import did not write: clean.yaml; delete those" in said[1]
+    assert f"{folder} has files that this import did not write: clean-" in said[1]
     assert said[1].startswith("no time zone is given: lines above a CRON_TZ are read in UTC")
     assert "    ignored\n" in said[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["HOME=/srv/shop\n@daily ./clean", "HOME='/srv/a b'\nSHELL=/bin/bash\n@daily cat%x", "X=1\nHOME=/srv\n@daily a%b"],
+)
+def test_import_crontab_home_is_the_working_directory_of_the_commands_below_it(text: str, tmp_path: Path) -> None:
+    home = str(tmp_path / "it's here")
+    (tmp_path / "it's here").mkdir()
+    lines = text.split("\n")
+    moved = [f"HOME={home}" if line.startswith("HOME=") else line for line in lines[:-1]]
+    said = command("\n".join([*moved, '@daily cat > "$(pwd)/was"; echo "$HOME" > home% noted']))
+    subprocess.run(["/bin/sh", "-c", said], check=True, cwd="/")
+    assert (tmp_path / "it's here" / "was").read_text() == " noted\n"
+    assert (tmp_path / "it's here" / "home").read_text() == f"{home}\n"
+
+
+def test_import_crontab_does_not_run_a_command_in_another_folder_than_home() -> None:
+    said = command("HOME=/nowhere\n@daily echo ran")
+    ended = subprocess.run(["/bin/sh", "-c", said], capture_output=True, text=True, check=False)
+    assert (ended.returncode != 0, ended.stdout) == (True, "")
+
+
+def test_import_crontab_shell_does_not_read_the_assignments_and_the_input() -> None:
+    said = command("SHELL=/usr/bin/env python3\nX=a b\n@daily import os; print(os.environ['X'], input())%c")
+    assert said.startswith("export X='a b'; printf '%s\\n' c | { '/usr/bin/env python3' -c ")
+
+
+@pytest.mark.parametrize(
+    ("text", "note"), [("CRON_TZ=Asia/Tokyo\n@daily x", "Debian's cron ignores CRON_TZ"), ("CRON_TZ=UTC\n@daily x", "")]
+)
+def test_import_crontab_mentions_that_not_every_cron_reads_cron_tz(text: str, note: str) -> None:
+    (entry,) = entries(text)
+    assert entry.job is not None
+    assert (note in entry.notes[0]) if note else entry.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("0 0 12 * * ? /srv/report", "has '?' where the command is expected"),
+        ("*/5 * * * * * /srv/poll", "has '*' where the command is expected"),
+        ("0 0 12 1 * 2027 /srv/report", "has '2027' where the command is expected"),
+        ("0 0 12 * * MON-FRI /srv/report", "has 'MON-FRI' where the command is expected"),
+        ("0 0 12 1 1 ? 2027-2030 /srv/report", "has '?' where the command is expected"),
+        ("0 0 12 * * */2 * /srv/report", "has '*/2' where the command is expected"),
+        ("17 * * * * root cd / && run-parts /etc/cron.hourly", "begins with the user root; use --system"),
+        ("17 * * * * www-data php cleanup.php", "begins with the user www-data; use --system"),
+        ("17 * * * * ann poll", "begins with the user ann; use --system"),
+        ("17 * * * * backup /usr/bin/rsync", "begins with the user backup; use --system"),
+        ("@daily -q /srv/report", "has the option '-q' before the command"),
+        ("0 5 * * * /srv/report \\", "cron does not continue lines"),
+        ("@daily a\0b", "null character"),
+        ("1 5 cron.daily nice run-parts /etc/cron.daily", "is a line of an anacrontab"),
+        ("@monthly 45 cron.monthly nice run-parts /etc/cron.monthly", "is a line of an anacrontab"),
+    ],
+)
+def test_import_crontab_does_not_run_other_fields_as_commands(line: str, why: str) -> None:
+    (entry,) = read(line, users=frozenset(["ann"]))
+    assert entry.job is None
+    assert why in entry.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("0 5 * * * /srv/report --all", "has '/srv/report' where the user is expected"),
+        ("0 5 * * * cd /srv && ./report", "has 'cd' where the user is expected"),
+        ("0 5 * * * FOO=1 /srv/report", "has 'FOO=1' where the user is expected"),
+        ("0 0 5 * * * root /srv/report", "has '*' where the user is expected"),
+        ("0 5 * * * root * /srv/report", "has '*' where the command is expected"),
+    ],
+)
+def test_import_crontab_does_not_run_lines_without_a_user_as_the_commands_of_one(line: str, why: str) -> None:
+    (entry,) = entries(line, system=True)
+    assert entry.job is None
+    assert why in entry.notes[0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "7z a /b.7z /srv",
+        "git pull",
+        "carl /usr/bin/poll",
+        "php /opt/x.php",
+        "backup /srv",
+        "2>/dev/null x",
+        "mail -s a b",
+        "L x",
+    ],
+)
+def test_import_crontab_runs_programs_whose_names_are_like_those_of_users_or_fields(line: str) -> None:
+    (entry,) = entries(f"@daily {line}")
+    assert entry.job is not None or line == "L x"
+    assert bool(entry.notes) is (line.split(maxsplit=1)[0] in ("git", "carl", "backup", "mail", "L"))
+
+
+@pytest.mark.parametrize(
+    ("file", "found"),
+    [
+        ("/etc/crontab", True),
+        ("backup/etc/crontab", True),
+        ("/etc/cron.d/php", True),
+        ("cron.d/php", True),
+        ("./etc/cron.d/php", True),
+        ("my.crontab", False),
+        ("-", False),
+    ],
+)
+def test_import_crontab_knows_files_with_users_by_their_names(file: str, found: bool) -> None:
+    assert is_system(file) is found
+
+
+@examples(300)
+@given(st.text("*/0159,- \t\n%\\'\"$@dailyrebootHOMECRN_TZ=SEL\0\r#~?[]Lé", max_size=80), st.booleans())
+def test_import_crontab_has_a_result_for_every_text(text: str, system: bool) -> None:
+    for entry in entries(text, system=system):
+        assert entry.job is not None or entry.notes

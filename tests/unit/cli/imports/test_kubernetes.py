@@ -1,12 +1,16 @@
 """What becomes of CronJobs."""
 
+import os
+import re
+import subprocess
 from datetime import UTC, datetime
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner
+from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner, commands_of
 from duecourse.cli.imports.kubernetes import read_cronjobs
 from duecourse.cli.manifests.yaml_text import to_yaml
 from duecourse.domain.schedules import ScheduleSpec, compile_schedule
@@ -33,11 +37,10 @@ def entry(**spec: Any) -> Entry:
 def test_import_kubernetes_cronjob_becomes_a_job_that_creates_its_kubernetes_job_and_waits_for_it() -> None:
     found = entry()
     assert found.job is not None
-    assert (found.job["id"], found.job["schedule"], found.job["overlap"]) == ("backup", "0 2 * * *", "allow")
-    assert found.job["payload"]["command"] == (
-        'job=backup-$(date +%s) && kubectl create job -n db --from=cronjob/backup "$job" && '
-        'kubectl wait -n db --for=condition=complete --timeout=600s "job/$job"'
-    )
+    assert (found.job["id"], found.job["schedule"], found.job["overlap"]) == ("db-backup", "0 2 * * *", "allow")
+    command = found.job["payload"]["command"]
+    assert 'kubectl create job -n db --from=cronjob/backup "$job"' in command
+    assert "date +%s) + 660" in command
     assert any("suspend the CronJob" in note for note in found.notes)
 
 
@@ -97,7 +100,7 @@ def test_import_kubernetes_reads_lists_and_reports_other_objects() -> None:
     other = {"kind": "Service", "metadata": {"name": "x"}}
     text = to_yaml([{"kind": "List", "items": [BACKUP, other]}, other, BACKUP])
     found = entries(text)
-    assert [each.job and each.job["id"] for each in found] == ["backup", None, None, "backup-2"]
+    assert [bool(each.job) for each in found] == [True, False, False, True]
     assert found[1].notes == ("is not a CronJob",)
     assert found[0].place == "jobs.yaml:3"
 
@@ -105,3 +108,122 @@ def test_import_kubernetes_reads_lists_and_reports_other_objects() -> None:
 def test_import_kubernetes_names_a_file_that_is_not_yaml() -> None:
     with pytest.raises(NotReadableError, match=r"jobs\.yaml:1"):
         entries("a: b: c")
+
+
+KUBECTL = """#!/bin/sh
+echo "$@" >> {folder}/calls
+case "$1" in
+create) exit {create} ;;
+get)
+  left=$(cat {folder}/left); echo $((left - 1)) > {folder}/left
+  [ "$left" -gt 0 ] && exit {early}
+  printf '%s' '{state}'
+  ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "ends", "said"),
+    [
+        ("x Complete ", 0, ""),
+        ("x SuccessCriteriaMet Complete ", 0, ""),
+        ("x FailureTarget Failed ", 1, "failed"),
+        ("", 1, "deleted"),
+    ],
+)
+def test_import_kubernetes_command_ends_with_its_kubernetes_job(
+    tmp_path: Path, state: str, ends: int, said: str
+) -> None:
+    ended = executed(tmp_path, state=state)
+    assert (ended.returncode, said in ended.stderr) == (ends, True)
+    create, *gets = (tmp_path / "calls").read_text().splitlines()
+    name = create.rsplit(" ", 1)[1]
+    assert re.fullmatch(r"create job -n db --from=cronjob/backup backup-\d+", create)
+    assert all(each.startswith(f"get job -n db {name} ") for each in gets)
+
+
+def test_import_kubernetes_command_waits_while_the_cluster_does_not_answer(tmp_path: Path) -> None:
+    assert executed(tmp_path, state="x Complete ", early=1, left=1).returncode == 0
+    assert executed(tmp_path, state="x Complete ", create=3).returncode == 3
+
+
+def test_import_kubernetes_command_fails_if_the_kubernetes_job_does_not_end(tmp_path: Path) -> None:
+    ended = executed(tmp_path, state="x", deadline=1)
+    assert (ended.returncode, "has not ended after 1 s" in ended.stderr) == (1, True)
+
+
+def executed(folder: Path, *, deadline: int = 600, **values: Any) -> subprocess.CompletedProcess[str]:
+    found = entry(jobTemplate={"spec": {"activeDeadlineSeconds": deadline}})
+    assert found.job is not None
+    text = KUBECTL.format(folder=folder, **{"create": 0, "early": 0, "left": 0} | values)
+    (folder / "left").write_text(str(values.get("left", 0)))
+    (folder / "calls").write_text("")
+    (folder / "kubectl").write_text(text)
+    (folder / "kubectl").chmod(0o755)
+    (folder / "time").write_text("1800000000")
+    for name, does in (
+        ("sleep", f"echo $(($(cat {folder}/time) + $1)) > {folder}/time"),
+        ("date", f"cat {folder}/time"),
+    ):
+        (folder / name).write_text(f"#!/bin/sh\n{does}\n")
+        (folder / name).chmod(0o755)
+    environment = {"PATH": f"{folder}:{os.environ['PATH']}"}
+    (command,) = commands_of([found])
+    return subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"name": "x; rm -rf /srv"},
+        {"name": "$(id)"},
+        {"name": "Backup"},
+        {"name": "-x"},
+        {"name": "a" * 53},
+        {"name": "a\nb"},
+        {"name": "backup", "namespace": "db; id"},
+        {"name": "backup", "namespace": "a.b"},
+        {"name": "backup", "namespace": "-n"},
+        {"name": "backup", "namespace": ["db"]},
+        {"name": ["backup"]},
+        {},
+        [],
+    ],
+)
+def test_import_kubernetes_name_that_the_cluster_rejects_does_not_become_part_of_a_command(metadata: Any) -> None:
+    (found,) = entries(to_yaml([BACKUP | {"metadata": metadata}]))
+    assert found.job is None
+    assert found.notes[0].startswith("metadata.name")
+
+
+def test_import_kubernetes_ids_contain_the_namespace() -> None:
+    def of(*spaces: str) -> dict[str, Any]:
+        found = entries(to_yaml([BACKUP | {"metadata": {"name": "backup", "namespace": each}} for each in spaces]))
+        return {space: each.job and each.job["id"] for space, each in zip(spaces, found, strict=True)}
+
+    assert of("db", "web") == {"db": "db-backup", "web": "web-backup"} == of("web", "db")
+
+
+@pytest.mark.parametrize(
+    ("spec", "note"),
+    [
+        ({"startingDeadlineSeconds": 604_801}, "startingDeadlineSeconds"),
+        ({"startingDeadlineSeconds": "5m"}, "startingDeadlineSeconds"),
+        ({"jobTemplate": {"spec": {"activeDeadlineSeconds": 10**30}}}, "activeDeadlineSeconds"),
+        ({"jobTemplate": {"spec": {"activeDeadlineSeconds": "5m"}}}, "activeDeadlineSeconds"),
+        ({"jobTemplate": {"spec": {"activeDeadlineSeconds": -1}}}, "activeDeadlineSeconds"),
+        ({"jobTemplate": []}, "jobTemplate"),
+        ({"schedule": "@every 1h"}, "counts from"),
+    ],
+)
+def test_import_kubernetes_notes_every_value_that_it_cannot_use(spec: dict[str, Any], note: str) -> None:
+    found = entry(**spec)
+    assert found.job is not None
+    assert any(note in each for each in found.notes)
+    assert found.job.get("start_deadline_seconds", 1) <= 604_800
+
+
+def test_import_kubernetes_rejects_an_unknown_policy() -> None:
+    found = entry(concurrencyPolicy="forbid")
+    assert (found.job, "concurrencyPolicy" in found.notes[0]) == (None, True)

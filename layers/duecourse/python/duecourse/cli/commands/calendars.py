@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ from duecourse.checks.jobs import last_day
 from duecourse.cli.commands.listing import print_page
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
 from duecourse.cli.imports.calendar_days import country_days, file_days, with_weekends
+from duecourse.cli.imports.entry import LEFT_OUT
 from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
@@ -113,6 +115,9 @@ def remove(calendar_id: str, days: tuple[str, ...], api: str | None, sign: bool 
 @click.option("--country", metavar="CODE", help="Import the public holidays of a country, such as DE.")
 @click.option("--subdivision", metavar="CODE", help="Also import the holidays of a part of the country, such as BE.")
 @click.option("--years", metavar="YEARS", help="The years of the holidays, such as 2026-2028.")
+@click.option(
+    "--timezone", metavar="ZONE", help="The time zone of times in UTC in FILE.  [default: X-WR-TIMEZONE of the file]"
+)
 @click.option("--weekends", is_flag=True, help="Also exclude all Saturdays and Sundays.")
 @click.option("--dry-run", is_flag=True, help="Print the days; write nothing.")
 @description_option
@@ -123,6 +128,7 @@ def import_(
     country: str | None,
     subdivision: str | None,
     years: str | None,
+    timezone: str | None,
     weekends: bool,
     dry_run: bool,
     description: str,
@@ -131,7 +137,7 @@ def import_(
 ) -> None:
     """Create or replace a calendar from an iCalendar file, or with the public holidays of a country.
 
-    Jobs that use it are updated. Needs the extra duecourse[calendars].
+    Jobs that use it are updated. Needs the extra duecourse[calendars]. The exit code is 3 if an event was not imported.
     """
     if (file is None) == (country is None):
         raise UsageError("the days must come from one source; give either FILE or --country")
@@ -139,10 +145,13 @@ def import_(
         raise UsageError("--years is missing; write for example --years 2026-2028")
     if country is None and (subdivision or years):
         raise UsageError("--subdivision and --years can be used only with --country; remove them")
+    if country is not None and timezone is not None:
+        raise UsageError("--timezone can be used only with FILE; remove it")
+    left: list[str] = []
     if file is not None:
-        days, left = file_days(file.read_bytes())
-        for name in left:
-            say(plain(f"not imported: {name} repeats in a way that is not supported"))
+        days, left = file_days(file.read_bytes(), zone=timezone, today=datetime.now(UTC).date())
+        for reason in left:
+            click.echo(plain(f"not imported: {reason}"), err=True)
     else:
         days = country_days(country or "", subdivision, years or "")
     if weekends:
@@ -151,9 +160,11 @@ def import_(
         raise UsageError("there are no days to import, so nothing was written")
     if dry_run:
         click.echo("\n".join(days))
-        return
-    with connected(api, sign) as client:
-        _follow(client, client.put_calendar(calendar_id, days, description=description))
+    else:
+        with connected(api, sign) as client:
+            _follow(client, client.put_calendar(calendar_id, days, description=description))
+    if left:
+        raise SystemExit(LEFT_OUT)
 
 
 @calendars.command(cls=Command, example="duecourse calendars delete de-bank")

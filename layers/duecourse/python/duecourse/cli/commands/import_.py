@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from pwd import getpwall
 from typing import Any, TypeVar
 
 import click
 
-from duecourse.cli.commands.export import text, written
+from duecourse.cli.commands.export import text
 from duecourse.cli.commands.options import json_option
 from duecourse.cli.imports.celery import read_beat
-from duecourse.cli.imports.crontab import read_crontab
-from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner, commands_of, counted
+from duecourse.cli.imports.crontab import is_system, read_crontab
+from duecourse.cli.imports.entry import LEFT_OUT, Entry, Names, NotReadableError, Runner, commands_of, counted
 from duecourse.cli.imports.eventbridge import Place, of_schedules, read_schedules
+from duecourse.cli.imports.folder import Folder, appended, write
 from duecourse.cli.imports.kubernetes import read_cronjobs
+from duecourse.cli.imports.systemd import read_timers
 from duecourse.cli.output.documents import Imported, ImportedEntry
 from duecourse.cli.output.values import print_json
-from duecourse.cli.shell import written_allowed
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, read_text
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,11 +31,6 @@ EXAMPLE = """\
 duecourse import crontab my.crontab --queue duecourse-target-cron \\
   --timezone Europe/Berlin -o jobs/
 duecourse apply -f jobs/ --dry-run"""
-
-LEFT_OUT = 3
-"""The exit code if an entry could not be imported."""
-
-SYSTEM_CRONTABS = ("/etc/crontab", "/etc/cron.d/")
 
 file_argument = click.argument("file")
 zone_option = click.option(
@@ -55,7 +53,7 @@ def _options(command: F) -> F:
                 "allow",
                 type=click.Path(path_type=Path),
                 metavar="FILE",
-                help="Write the commands to this file, for duecourse work --allow.",
+                help="Add the commands to this file, for duecourse work --allow.",
             ),
             json_option,
         )
@@ -81,14 +79,13 @@ def import_() -> None:
 @_options
 def crontab(file: str, timezone: str | None, system: bool | None, **given: Any) -> None:
     """Import a crontab: the output of `crontab -l`, /etc/crontab, or a file in /etc/cron.d."""
-    wanted = _Wanted.of(given)
+    wanted = _Wanted.of(given, "crontab", file)
     if timezone is None:
         click.echo(
             "no time zone is given: lines above a CRON_TZ are read in UTC; set --timezone to the zone of the source "
             "machine",
             err=True,
         )
-    has_users = file.startswith(SYSTEM_CRONTABS) if system is None else system
     wanted.done(
         lambda: read_crontab(
             read_text(file),
@@ -96,8 +93,9 @@ def crontab(file: str, timezone: str | None, system: bool | None, **given: Any) 
             runner=wanted.runner(),
             names=wanted.names,
             zone=timezone or "UTC",
-            system=has_users,
+            system=is_system(file) if system is None else system,
             now=time.time(),
+            users=frozenset(each.pw_name for each in getpwall()),
         )
     )
 
@@ -110,9 +108,41 @@ def crontab(file: str, timezone: str | None, system: bool | None, **given: Any) 
 @_options
 def kubernetes(file: str, timezone: str | None, **given: Any) -> None:
     """Import Kubernetes CronJobs (YAML or JSON). The imported jobs create Kubernetes jobs with kubectl."""
-    wanted = _Wanted.of(given)
+    wanted = _Wanted.of(given, "kubernetes", file)
     more: dict[str, Any] = {"runner": wanted.runner(), "names": wanted.names, "now": time.time()}
     wanted.done(lambda: read_cronjobs(read_text(file), file=file, zone=timezone or "UTC", **more))
+
+
+@import_.command(
+    cls=Command,
+    example="systemctl cat '*.timer' '*.service' | duecourse import systemd - --queue duecourse-target-cron",
+)
+@file_argument
+@zone_option
+@_options
+def systemd(file: str, timezone: str | None, **given: Any) -> None:
+    """Import systemd timers with the commands of their services: a .timer file with the service beside it, a folder of
+    units, or the output of `systemctl cat`.
+    """
+    wanted = _Wanted.of(given, "systemd", file)
+    if timezone is None:
+        click.echo("no time zone is given: times without one are read in UTC; set --timezone", err=True)
+    more: dict[str, Any] = {"runner": wanted.runner(), "names": wanted.names, "now": time.time()}
+    wanted.done(lambda: read_timers(_units(file), file=file, zone=timezone or "UTC", **more))
+
+
+def _units(file: str) -> str:
+    """Return a timer with its service, or the units of a folder, with their drop-ins, as `systemctl cat` does."""
+    path = Path(file)
+    if path.is_dir():
+        units = sorted([*path.glob("*.timer"), *path.glob("*.service")])
+    elif path.suffix == ".timer":
+        services = [f"{path.stem}.service", *re.findall(r"^\s*Unit\s*=\s*([^\s/]+)", read_text(file), re.MULTILINE)]
+        units = [path, *(each for name in dict.fromkeys(services) if (each := path.with_name(name)).is_file())]
+    else:
+        return read_text(file)
+    parts = [each for unit in units for each in (unit, *sorted(unit.with_name(f"{unit.name}.d").glob("*.conf")))]
+    return "".join(f"# {part.resolve()}\n{read_text(str(part))}\n" for part in parts)
 
 
 @import_.command(
@@ -127,7 +157,7 @@ def celery(file: str, timezone: str | None, app: str | None, **given: Any) -> No
 
     With --queue the command of a job is `celery call`; with --target-url the payload has task, args and kwargs.
     """
-    wanted = _Wanted.of(given)
+    wanted = _Wanted.of(given, "celery", file)
     more: dict[str, Any] = {"runner": wanted.runner(), "names": wanted.names, "now": time.time()}
     wanted.done(lambda: read_beat(read_text(file), file=file, zone=timezone, app=app, **more))
 
@@ -149,7 +179,7 @@ def eventbridge(file: str | None, group: str | None, account: str, region: str, 
     Targets in the account and region of the stage are imported. For other targets, and those that Duecourse does not
     support, such as aliases and versions, use --queue or --target-url.
     """
-    wanted = _Wanted.of(given)
+    wanted = _Wanted.of(given, "eventbridge", file)
     stage = Place(account, region)
     if not (account and region):
         click.echo(
@@ -186,6 +216,8 @@ class _Wanted:
 
     def __init__(
         self,
+        kind: str,
+        file: str | None,
         queue: str | None,
         target_url: str | None,
         prefix: str,
@@ -195,15 +227,19 @@ class _Wanted:
         as_json: bool,
     ) -> None:
         self._runner = Runner(queue, target_url)
-        self.names = Names(prefix)
-        self._folder = folder
+        kind = f"{kind} --prefix={prefix}" if prefix else kind
+        self._folder = None if folder is None else Folder.of(folder, kind, None if file == "-" else file)
+        if self._folder is None:
+            self.names = Names(prefix, f"{kind} {file}")
+        else:
+            self.names = Names(prefix, self._folder.mark, self._folder.foreign)
         self._allow = allow
         self._as_json = as_json
 
     @classmethod
-    def of(cls, given: dict[str, Any]) -> _Wanted:
-        """Create the instance from the options' values."""
-        return cls(**given)
+    def of(cls, given: dict[str, Any], kind: str, file: str | None) -> _Wanted:
+        """Create the instance from the options' values. `kind` and `file` are the source."""
+        return cls(kind, file, **given)
 
     def runner(self, *, needed: bool = True) -> Runner:
         """Return the runner of the commands. Raises UsageError."""
@@ -223,16 +259,16 @@ class _Wanted:
         except NotReadableError as error:
             raise CliError(plain(str(error))) from error
         jobs = [entry.job for entry in entries if entry.job is not None]
-        if self._folder is not None:
-            others = sorted(set(self._folder.glob("*.yaml")) - {self._folder / f"{job['id']}.yaml" for job in jobs})
-            written(jobs, self._folder, "yaml")
-            if others:
-                names = ", ".join(path.name for path in others[:10]) + (", ..." if len(others) > 10 else "")
-                remedy = "delete those whose entries no longer exist; apply --prune then deletes their jobs"
-                said = f"{self._folder} has files that this import did not write: {names}; {remedy}"
-                click.echo(plain(said), err=True)
+        texts = {} if self._folder is None else self._folder.texts(jobs)
         if self._allow is not None:
-            self._allow.write_text(written_allowed(commands_of(entries)), encoding="utf-8")
+            texts[self._allow] = appended(self._allow, commands_of(entries))
+        write(texts)
+        if self._folder is not None and (others := self._folder.left(job["id"] for job in jobs)):
+            names = ", ".join(others[:10]) + (", ..." if len(others) > 10 else "")
+            remedy = "delete those whose entries no longer exist; apply --prune then deletes their jobs"
+            click.echo(
+                plain(f"{self._folder.path} has files that this import did not write: {names}; {remedy}"), err=True
+            )
         made, left = counted(entries)
         if self._as_json:
             print_json(Imported(items=[_item(entry) for entry in entries], next_cursor=None))

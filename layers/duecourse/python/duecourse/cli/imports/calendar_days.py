@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from datetime import date, datetime, timedelta
+from collections.abc import Iterable
+from datetime import date
 from types import ModuleType
-from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from duecourse.cli.terminal import CliError, UsageError
+from duecourse.cli.imports.calendar_events import TooManyError, days_of_events
+from duecourse.cli.terminal import CliError, UsageError, plain
+from duecourse.domain.schedules.calendars import MAX_CALENDAR_ENTRIES
 
 MAX_YEARS = 20
+MAX_FILE_BYTES, MAX_LINES, MAX_COMPONENTS, MAX_DATES = 5_000_000, 20_000, 2_000, 5_000
+"""The maximum size of a calendar file. It is parsed in a few seconds; a calendar has far fewer days."""
+_FOLDED = re.compile(rb"\r?\n[ \t]")
 
 
 def country_days(country: str, subdivision: str | None, years: str) -> list[str]:
@@ -46,57 +51,49 @@ def years_of(text: str) -> list[int]:
     return list(range(first, last + 1))
 
 
-def file_days(data: bytes) -> tuple[list[str], list[str]]:
-    """Return the days of the events of an iCalendar file (RFC 5545), and the names of events that repeat in a way that
-    is not supported. An event that repeats each year becomes a cron expression. Raises CliError.
+def file_days(data: bytes, *, zone: str | None = None, today: date | None = None) -> tuple[list[str], list[str]]:
+    """Return the days of the events of an iCalendar file, and the names of the events that cannot be imported, with the
+    reason. `zone`: the time zone of times in UTC (default: that of the file). See `days_of_events`. Raises CliError.
     """
     icalendar = _package("icalendar")
+    _check_size(data)
     try:
         calendar = icalendar.Calendar.from_ical(data)
-        events = [event for event in calendar.walk("VEVENT") if str(event.get("STATUS", "")) != "CANCELLED"]
-        days, left = list[str](), list[str]()
-        for event in events:
-            rule = event.get("RRULE")
-            if rule is None:
-                days.append(_range(*_span(event)))
-            elif (yearly := list(_yearly(rule, *_span(event)))) != []:
-                days += yearly
-            else:
-                left.append(str(event.get("SUMMARY", "without a name")))
-    except (ValueError, KeyError, IndexError) as error:
-        raise CliError(f"the file is not a valid iCalendar file: {error}") from error
-    return list(dict.fromkeys(days)), left
+        events = calendar.walk("VEVENT")
+        own = str(calendar.get("X-WR-TIMEZONE", ""))
+    except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
+        raise CliError(plain(f"the file is not a valid iCalendar file: {error}")) from error
+    used = _zone(own) if zone is None else _zone(zone)
+    if zone is not None and used is None:
+        raise UsageError(plain(f"--timezone: {zone!r} is not an IANA time zone; write for example Europe/Berlin"))
+    try:
+        return days_of_events(events, used, today)
+    except TooManyError as error:
+        remedy = "export a shorter period, or divide the events between several calendars"
+        raise CliError(f"the events have more than {MAX_CALENDAR_ENTRIES} entries, the maximum; {remedy}") from error
 
 
-def _span(event: Any) -> tuple[date, date]:
-    """Return the first and the last day of an event. The end of an event is exclusive."""
-    begin = event["DTSTART"].dt
-    if "DTEND" in event:
-        end = event["DTEND"].dt
-    else:
-        whole = timedelta(days=1) if not isinstance(begin, datetime) else timedelta()
-        end = begin + (event["DURATION"].dt if "DURATION" in event else whole)
-    if isinstance(end, datetime) and end > begin:
-        end -= timedelta(seconds=1)
-    elif not isinstance(end, datetime):
-        end -= timedelta(days=1)
-    first, last = (at.date() if isinstance(at, datetime) else at for at in (begin, end))
-    return first, max(first, last)
+def _check_size(data: bytes) -> None:
+    """Raise CliError for a file that takes a long time to parse."""
+    lines = () if len(data) > MAX_FILE_BYTES else _FOLDED.sub(b"", data).splitlines()
+    components = sum(line[:6].upper() == b"BEGIN:" for line in lines)
+    dates = sum(line.count(b",") for line in lines if line[:6].upper() in (b"RDATE:", b"RDATE;", b"EXDATE"))
+    for found, most, what in (
+        (len(data), MAX_FILE_BYTES, "bytes"),
+        (len(lines), MAX_LINES, "lines"),
+        (components, MAX_COMPONENTS, "events"),
+        (dates, MAX_DATES, "dates of events that repeat"),
+    ):
+        if found > most:
+            raise CliError(f"the file has more than {most:,} {what}; export a shorter period")
 
 
-def _range(first: date, last: date) -> str:
-    return first.isoformat() if first == last else f"{first.isoformat()}/{last.isoformat()}"
-
-
-def _yearly(rule: Any, first: date, last: date) -> Iterator[str]:
-    """Yield cron expressions of an event that repeats each year on the same date without an end."""
-    plain = {name.upper(): values for name, values in rule.items()}
-    if plain.pop("FREQ", None) != ["YEARLY"] or plain.pop("INTERVAL", [1]) != [1] or plain.keys() - {"WKST"}:
-        return
-    day = first
-    while day <= last:
-        yield f"* * {day.day} {day.month} *"
-        day += timedelta(days=1)
+def _zone(name: str) -> ZoneInfo | None:
+    """Return a time zone, or None if it is unknown."""
+    try:
+        return ZoneInfo(name) if name else None
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return None
 
 
 def with_weekends(days: Iterable[str]) -> list[str]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Any
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.schedule import joined, read_instant
 from duecourse.domain.targets.template import literal, render_template
+
+LEFT_OUT = 3
+"""The exit code if an entry could not be imported."""
 
 MAX_ID = 64
 HEARTBEAT_SECONDS = 3_600
@@ -59,23 +63,39 @@ class Runner:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Allocates unique ids."""
+    """Allocates unique ids. `taken` has the ids that cannot be used. `source` is what is imported: it keeps the ids of
+    two sources apart that are written to the same folder.
+    """
 
     prefix: str = ""
-    taken: dict[str, int] = field(default_factory=dict)
+    source: str = ""
+    taken: set[str] = field(default_factory=set)
 
-    def take(self, wish: str) -> str:
-        """Return an unused id similar to the requested one."""
-        slug = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{self.prefix}{wish}").strip("-")[: MAX_ID - 4] or "job"
-        number = self.taken[slug] = self.taken.get(slug, 0) + 1
-        return slug if number == 1 else self.take_numbered(slug, number)
+    def take(self, wish: str, *marks: str) -> str:
+        """Return an unused id similar to the requested one.
 
-    def take_numbered(self, slug: str, number: int) -> str:
-        """Return the slug with the first unused number, starting at `number`."""
-        while f"{slug}-{number}" in self.taken:
+        `marks`: what identifies the entry, most important first. The id ends with a checksum of the first mark, so that
+        it does not depend on the order of the entries. If it is taken, the checksum includes the source, and then the
+        other marks. Without marks, the id has a checksum only if it is taken.
+        """
+        slug = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{self.prefix}{wish}").strip("-") or "job"
+        plain = () if marks else (slug[: MAX_ID - 4],)
+        sourced = tuple("\0".join((self.source, *marks[:count], wish)) for count in range(1, len(marks) + 1))
+        wanted = (*marks[:1], *(sourced or (f"{self.source}\0{wish}",)))
+        found = next(
+            (each for each in (*plain, *(_marked(slug, mark) for mark in wanted)) if each not in self.taken), ""
+        )
+        number = 1
+        while not found or found in self.taken:
             number += 1
-        self.taken[f"{slug}-{number}"] = 1
-        return f"{slug}-{number}"
+            found = f"{_marked(slug, wanted[-1])}-{number}"
+        self.taken.add(found)
+        return found
+
+
+def _marked(slug: str, mark: str) -> str:
+    """Return an id with the checksum of a mark, and space for a number."""
+    return f"{slug[: MAX_ID - 12].rstrip('-')}-{sha256(mark.encode(errors='surrogatepass')).hexdigest()[:4]}"
 
 
 def commands_of(entries: Iterable[Entry]) -> list[str]:
