@@ -6,9 +6,10 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from string import whitespace
 
-from duecourse.cli.imports.entry import Document, Entry, Names, Runner, either_day, one_line, schedule_fault
+from duecourse.cli.imports.entry import Document, Entry, Names, Runner, converted, either_day, one_line, schedule_fault
 
 _ASSIGNMENT = re.compile(r"""^(["']?)([A-Za-z_]\w*)\1\s*=\s*(.*)$""", re.ASCII)
 _BLANKS = " \t"
@@ -82,7 +83,8 @@ def read_crontab(
             if notes := _assigned(state, found[2], _unquoted(found[3])):
                 entries.append(Entry(place, one_line(stripped), None, notes, setting=True))
             continue
-        entries.append(_entry(stripped, place, state, runner, names, above, system=system, now=now))
+        convert = partial(_entry, stripped, place, state, runner, names, above, system=system, now=now)
+        entries.append(converted(place, stripped, convert))
     return entries
 
 

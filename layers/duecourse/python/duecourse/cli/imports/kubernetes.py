@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from duecourse.cli.imports.entry import (
@@ -13,6 +14,7 @@ from duecourse.cli.imports.entry import (
     Names,
     NotReadableError,
     Runner,
+    converted,
     either_day,
     one_line,
     schedule_fault,
@@ -20,7 +22,6 @@ from duecourse.cli.imports.entry import (
 from duecourse.cli.manifests.yaml_text import NotYamlError, Parsed, parse
 
 _OVERLAP = {"Allow": "allow", "Forbid": "skip", "Replace": "replace"}
-DAY_SECONDS = 86_400
 WAIT_SECONDS = 3_600
 """The maximum time to wait for a Kubernetes job without a deadline."""
 
@@ -46,7 +47,7 @@ def read_cronjobs(text: str, *, file: str, runner: Runner, names: Names, zone: s
                 kind = value.get("kind") if isinstance(value, Mapping) else None
                 entries.append(Entry(place, f"kind: {kind}", None, ("is not a CronJob",)))
                 continue
-            entries.append(_entry(value, place, runner, names, zone, now))
+            entries.append(converted(place, "kind: CronJob", partial(_entry, value, place, runner, names, zone, now)))
     return entries
 
 
@@ -84,8 +85,8 @@ def _entry(value: Mapping[str, Any], place: str, runner: Runner, names: Names, z
     job |= runner.document(job_id, {"command": _command(name, namespace, deadline)})
     job |= {"overlap": _OVERLAP.get(str(policy), "allow"), "retry": {"max_attempts": 1}}
     late = spec.get("startingDeadlineSeconds")
-    if isinstance(late, int) and late > 0:
-        job["start_deadline_seconds"] = min(late, 7 * DAY_SECONDS)
+    if isinstance(late, int):
+        job["start_deadline_seconds"] = late
     return Entry(place, told, job, tuple(notes))
 
 
