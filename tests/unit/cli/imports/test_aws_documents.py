@@ -11,6 +11,7 @@ from duecourse.cli.imports.aws_schedules import NOWHERE, Place
 from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner
 from duecourse.cli.imports.eventbridge import read_schedules
 from duecourse.cli.main import main
+from tests.support.http_target import Seen, documents, http_target
 
 NOW = 1_795_000_000.0
 HERE = "eu-central-1:123456789012"
@@ -376,4 +377,24 @@ def test_import_eventbridge_command_reads_a_template(tmp_path: Any) -> None:
     options = ["--account", "123456789012", "--region", "eu-central-1"]
     result = CliRunner().invoke(main, ["import", "eventbridge", str(file), *options])
     assert result.exit_code == 0, result.output
+    assert "2 jobs, 0 not imported" in result.stderr
+
+
+def test_import_eventbridge_reads_the_scheduled_rules_of_the_account() -> None:
+    rule = {name: value for name, value in RULE.items() if name != "Targets"}
+
+    def answer(asked: Seen) -> tuple[int, object]:
+        given = json.loads(asked.body)
+        if "Rule" in given:
+            more = {"NextToken": "more"} if "NextToken" not in given else {}
+            return 200, {"Targets": [TARGET | {"Id": "b" if "NextToken" in given else "a"}], **more}
+        return 200, {"Rules": [rule, {"Name": "react", "EventPattern": "{}"}]}
+
+    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "eu-central-1"}
+    with http_target(documents(answer)) as server:
+        environment = {"AWS_ENDPOINT_URL": server.url(""), **keys}
+        result = CliRunner(env=environment).invoke(main, ["import", "eventbridge", "--rules"])
+    assert result.exit_code == 0, result.output
+    assert "job nightly-a: cron(0 2 * * ? *)" in result.stderr
+    assert "job nightly-b: " in result.stderr
     assert "2 jobs, 0 not imported" in result.stderr
