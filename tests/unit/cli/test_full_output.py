@@ -45,6 +45,17 @@ def test_command_output_to_a_full_disk_ends_with_one_line_and_exit_code_1(
     assert "Exception ignored" not in ended.stderr
 
 
+def test_command_that_cannot_write_a_file_names_it(tmp_path: Path) -> None:
+    ended = run(
+        "import crontab crontab --queue duecourse-target-x --timezone UTC --allow-file missing/allow",
+        tmp_path,
+        tmp_path / "output",
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1] == "duecourse: missing/allow: No such file or directory"
+    assert "Traceback" not in ended.stderr
+
+
 @pytest.mark.parametrize("arguments", COMMANDS)
 def test_command_output_to_a_file_keeps_its_exit_code(arguments: str, tmp_path: Path) -> None:
     ended = run(arguments, tmp_path, tmp_path / "output")

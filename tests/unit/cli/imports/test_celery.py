@@ -170,6 +170,9 @@ LITERAL = "app.conf.beat_schedule = {'x': {'task': 't.x', 'schedule': 60}}\n"
         "(beat_schedule := make())",
         "CELERY = {'beat_schedule': {'y': {'task': 't.y', 'schedule': 60}}}",
         "from shop.settings import beat_schedule",
+        "@periodic_task(run_every=crontab(hour=7))\ndef report(): pass",
+        "CELERYBEAT_SCHEDULE['y'] = {'task': 't.y', 'schedule': 60}",
+        "app.conf.beat_schedule = dict(BASE, y={})",
     ],
 )
 def test_import_celery_lists_every_other_write_to_the_schedule(write: str) -> None:
@@ -178,7 +181,7 @@ def test_import_celery_lists_every_other_write_to_the_schedule(write: str) -> No
     assert found[1].place.startswith("app.py:")
     assert int(found[1].place.partition(":")[2]) > 1
     assert not found[1].setting
-    assert "line 1" in found[1].notes[0]
+    assert "only the beat_schedule at app.py:1 is" in found[1].notes[0]
 
 
 def test_import_celery_lists_writes_of_a_file_without_a_literal() -> None:

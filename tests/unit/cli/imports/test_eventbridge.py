@@ -360,6 +360,12 @@ def test_import_eventbridge_accepts_each_form_of_a_rate(expression: str, means: 
             {"max_attempts": 1, "max_age_seconds": 2_592_000},
             "retry.max_age_seconds is 2592000 instead of 387420489",
         ),
+        (
+            {"Target": {"Arn": LAMBDA, "RetryPolicy": {"MaximumRetryAttempts": "2", "MaximumEventAgeInSeconds": 90.5}}},
+            "retry",
+            {"max_attempts": 3, "max_age_seconds": 91},
+            "retry.max_age_seconds is 91 instead of 90.5",
+        ),
     ],
 )
 def test_import_eventbridge_limits_values_with_a_note(

@@ -16,7 +16,7 @@ _FULL = frozenset({EDQUOT, EFBIG, EIO, ENOSPC})
 
 def start() -> None:
     """Run the command. If the packages of the extra `cli` are missing, print its name and exit with 1. If the output
-    cannot be written, print the reason and exit with 1.
+    or a file cannot be written or read, print the reason and exit with 1.
     """
     try:
         main = importlib.import_module("duecourse.cli.main").main
@@ -27,7 +27,9 @@ def start() -> None:
     try:
         main()
     except OSError as error:
-        if error.filename is not None or error.errno not in _FULL:
+        if error.filename is not None:
+            sys.exit(f"duecourse: {error.filename}: {error.strerror or error}")
+        if error.errno not in _FULL:
             raise
         _not_written(error)
     finally:  # also after SystemExit; the end of the process would flush with a traceback
@@ -45,6 +47,7 @@ def _flush() -> None:
 
 def _not_written(error: OSError) -> NoReturn:
     """Exit with 1 and the reason, or silently if the reader of a pipe has ended."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end of the process
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the end of the process
     why = f"duecourse: the output cannot be written: {error.strerror or error}; free space, or write it elsewhere"
     sys.exit(1 if error.errno == EPIPE else why)

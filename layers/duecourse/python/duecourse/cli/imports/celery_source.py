@@ -78,7 +78,7 @@ def of_python(text: str, file: str, zone: str | None) -> tuple[str | None, list[
     tasks = [Task("?" if key is None else key, f"{file}:{value.lineno}", _entry(value)) for key, value in pairs]
     why = f"is not imported: {_WRITE_LITERAL}"
     if first is not None:
-        why = f"is not imported, because only the beat_schedule in line {first} is; add its entries there"
+        why = f"is not imported, because only the beat_schedule at {file}:{first} is; add its entries there"
     empty = [each for each, found in literals if not found and first is not None and each.line < first]
     left = [
         Entry(f"{file}:{each.line}", one_line(ast.get_source_segment(text, each.node) or each.name), None, (why,))
@@ -137,10 +137,10 @@ def _named(node: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 def _of_call(node: ast.Call) -> Iterator[_Write]:
     called = _last(node.func) or ""
-    if isinstance(node.func, ast.Attribute):
-        if called == "add_periodic_task":
-            yield _Write("beat_schedule", node)
-        elif called in _CHANGES and (name := _setting(node.func.value)) and is_schedule(name):
+    if called in ("add_periodic_task", "periodic_task"):
+        yield _Write("beat_schedule", node)
+    elif isinstance(node.func, ast.Attribute):
+        if called in _CHANGES and (name := _setting(node.func.value)) and is_schedule(name):
             yield _Write(name, node)
             return
     if called == "setattr" and len(node.args) == 3 and isinstance(node.args[1], ast.Constant):

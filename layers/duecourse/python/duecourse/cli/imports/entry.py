@@ -183,8 +183,8 @@ def _limited(job: Document) -> Iterator[str]:
         if name not in inside:
             continue
         found, kept = inside[name], min(max(ceil(inside[name]), 1), most)
+        inside[name] = kept
         if found != kept or isinstance(found, bool):
-            inside[name] = kept
             yield f"{'.'.join(path)} is {kept} instead of {found}: it must be a whole number from 1 to {most}"
 
 

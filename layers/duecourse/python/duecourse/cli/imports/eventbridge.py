@@ -163,10 +163,10 @@ def _rate(expression: str) -> str:
     return f"rate({int(found[1])} {found[2].lower()}{'s' * (int(found[1]) != 1)})"
 
 
-def _number(fields: Mapping[str, Any], name: str, standard: int) -> int:
+def _number(fields: Mapping[str, Any], name: str, standard: int) -> float:
     """Return a number of a policy or a window, or the default of EventBridge Scheduler."""
-    value = fields.get(name)
-    return standard if value is None else int(value)
+    value = fields.get(name, standard)
+    return standard if value is None else float(value) if isinstance(value, str) else value + 0
 
 
 def _times(schedule: Mapping[str, Any], expression: str, zone: str) -> Document:
