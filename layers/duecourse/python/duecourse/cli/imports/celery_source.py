@@ -139,8 +139,9 @@ def _of_call(node: ast.Call) -> Iterator[_Write]:
     called = _last(node.func) or ""
     if called in ("add_periodic_task", "periodic_task"):
         yield _Write("beat_schedule", node)
-    elif isinstance(node.func, ast.Attribute):
-        if called in _CHANGES and (name := _setting(node.func.value)) and is_schedule(name):
+    elif isinstance(node.func, ast.Attribute) and called in _CHANGES:
+        name = _setting(node.func.value)
+        if is_schedule(name):
             yield _Write(name, node)
             return
     if called == "setattr" and len(node.args) == 3 and isinstance(node.args[1], ast.Constant):
