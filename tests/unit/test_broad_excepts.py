@@ -27,6 +27,7 @@ REASONS = {
     "api/routes/batch.py:_kept": "answers the error for these jobs",
     "api/routes/manual.py:_one_of_many": "answers 500 or 503 for this run; the runs before it are reported",
     "cli/cases.py:answer": "answers the error for this case; the other cases go on",
+    "cli/imports/entry.py:converted": "listed as the outcome of this entry; the other entries are imported",
     "cli/local/emulator/ministack.py:__enter__": "stops the process and raises again",
     "testing/targets.py:_answered": "kept for the test and raised again",
     "usecases/dispatch/round.py:run": "logs and counts; the next round repeats what is not claimed",

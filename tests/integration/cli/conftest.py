@@ -1,6 +1,7 @@
 """The command with an API that uses real tables."""
 
 from collections.abc import Callable, Iterator
+from io import BytesIO
 
 import pytest
 from click.testing import CliRunner, Result
@@ -28,7 +29,7 @@ def api(desk: Desk) -> Iterator[ServedApi]:
 def run(api: ServedApi) -> Run:
     """A function that runs the command with arguments; `text` is its standard input."""
 
-    def command(*arguments: str, text: str | None = None, **environment: str) -> Result:
+    def command(*arguments: str, text: str | BytesIO | None = None, **environment: str) -> Result:
         env = {"DUECOURSE_API": api.address, "DUECOURSE_TOKEN": None, **environment}
         return CliRunner(env=env).invoke(main, arguments, input=text)
 

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,13 @@ from tests.support.api import HTTP_TARGET
 from tests.support.served_api import ServedApi
 
 Editor = Callable[..., str]
+
+
+class Terminal(BytesIO):
+    """A standard input that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.fixture
@@ -67,7 +75,7 @@ def test_edit_shows_rejected_values_in_the_reopened_file(run: Run, desk: Desk, e
         ("[", ""),
         ("0 99 *", "5 2 *"),
     ]
-    edited = run("jobs", "edit", "nightly", EDITOR=editor(*changes))
+    edited = run("jobs", "edit", "nightly", text=Terminal(), EDITOR=editor(*changes))
     assert edited.exit_code == 0, edited.output
     shown = [(tmp_path / f"shown-{number}").read_text() for number in range(1, 6)]
     assert "# rejected: line 4: schedule: " in shown[1]
@@ -77,8 +85,22 @@ def test_edit_shows_rejected_values_in_the_reopened_file(run: Run, desk: Desk, e
     assert desk.api.get("/v1/jobs/nightly").json["schedule"] == "5 2 * * *"
 
 
+@pytest.mark.parametrize("replaced", [("0 2 *", "0 99 *"), ("id: nightly", "id: other"), ("schedule:", "[")])
+def test_edit_without_a_terminal_ends_with_the_errors(
+    run: Run, desk: Desk, editor: Editor, tmp_path: Path, replaced: tuple[str, str]
+) -> None:
+    program = editor(*[replaced] * 3, *[("", "# again\n")] * 3)
+    edited = run("jobs", "edit", "nightly", EDITOR=program)
+    assert edited.exit_code == 1
+    assert "duecourse: the change was rejected:\n    " in edited.stderr
+    assert "nothing was changed; correct it, and use duecourse apply -f" in edited.stderr
+    assert [each.name for each in tmp_path.glob("shown-*")] == ["shown-1"]
+    Path(edited.stderr.split()[-1]).unlink()
+    assert desk.api.get("/v1/jobs/nightly").json["schedule"] == "0 2 * * *"
+
+
 def test_edit_keeps_the_text_of_an_abandoned_edit(run: Run, desk: Desk, editor: Editor) -> None:
-    edited = run("jobs", "edit", "nightly", EDITOR=editor(("0 2 *", "0 99 *")))
+    edited = run("jobs", "edit", "nightly", text=Terminal(), EDITOR=editor(("0 2 *", "0 99 *")))
     assert edited.exit_code == 1
     kept = Path(edited.stderr.split()[-1])
     assert "schedule: 0 99 * * *" in kept.read_text()

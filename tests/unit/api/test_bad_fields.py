@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.api.answers import job_document
-from duecourse.api.bodies.models import MAX_DEPTH, read_json, unfit, write_json
-from duecourse.api.bodies.validation import MAX_PAYLOAD_BYTES
+from duecourse.api.bodies.models import read_json, unfit, write_json
 from duecourse.api.problems import MAX_FAULTS, Problem
 from duecourse.domain.jobs.job import Completion, EventKind, OnDeadline, Overlap, RetryPolicy
+from duecourse.domain.tenants.quota import MAX_DEPTH, MAX_PAYLOAD_BYTES
 from duecourse.usecases.jobs.view import JobView
 from tests.support.api import HTTP_TARGET
 from tests.support.jobs import job

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.api.bodies.validation import MAX_PAYLOAD_BYTES, postable
+from duecourse.api.bodies.validation import postable
 from duecourse.api.problems import MAX_FAULTS, Problem
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import from_iso
@@ -35,6 +35,7 @@ from duecourse.domain.jobs.job import (
 )
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget, TaskTarget
+from duecourse.domain.tenants.quota import MAX_PAYLOAD_BYTES
 from duecourse.usecases.jobs.change import Draft, made_up_id
 from duecourse.usecases.jobs.view import at_once_until, view_of
 from tests.support.api import BODY, HTTP_TARGET

@@ -157,3 +157,12 @@ def test_login_command_reports_invalid_input_on_one_line(
     refused = duecourse(home, *words)
     assert refused.exit_code == 2
     assert said in refused.stderr
+
+
+def test_login_command_of_a_user_pool_without_a_terminal_names_the_remedy(home: dict[str, str]) -> None:
+    issuer = Issuer(device=False)
+    issuer.url = "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_x"
+    add(home, issuer)
+    done = duecourse(home, "login")
+    assert done.exit_code == 2
+    assert "log in at a terminal, or set DUECOURSE_TOKEN" in done.stderr

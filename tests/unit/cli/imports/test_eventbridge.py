@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from duecourse.cli.imports.aws_schedules import Place
 from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner
-from duecourse.cli.imports.eventbridge import Place, of_schedules, read_schedules
+from duecourse.cli.imports.eventbridge import of_schedules, read_schedules
 from duecourse.cli.main import main
 from tests.unit.cli.served import served
 
@@ -43,7 +44,7 @@ TASK: dict[str, Any] = {
     "EcsParameters": {
         "TaskDefinitionArn": f"arn:aws:ecs:{HERE}:task-definition/report:7",
         "LaunchType": "FARGATE",
-        "NetworkConfiguration": {"awsvpcConfiguration": {"Subnets": ["subnet-1"]}},
+        "NetworkConfiguration": {"awsvpcConfiguration": {"Subnets": ["subnet-0123456789abcdef0"]}},
     },
 }
 
@@ -99,7 +100,7 @@ def test_import_eventbridge_converts_a_schedule_to_a_job_with_its_target() -> No
                 "cluster": "main",
                 "task_definition": "report:7",
                 "container": "app",
-                "subnets": ["subnet-1"],
+                "subnets": ["subnet-0123456789abcdef0"],
                 "security_groups": [],
                 "public_ip": False,
             },
@@ -226,7 +227,7 @@ def test_import_eventbridge_reports_differences() -> None:
     said = " ".join(found.notes)
     for word in (
         "payload of Duecourse's event",
-        "185 retries",
+        "retry.max_attempts is 100 instead of 186",
         "DeadLetterConfig",
         "ActionAfterCompletion",
         "KmsKeyArn",
@@ -241,10 +242,6 @@ def test_import_eventbridge_reports_differences() -> None:
         ({"ScheduleExpression": "at(2020-01-01T00:00:00)"}, "no occurrence in the future"),
         ({"ScheduleExpression": "at(2027-03-28T02:30:00)"}, "does not exist in Europe/Berlin"),
         ({"EndDate": "2020-01-01T00:00:00Z"}, "no occurrence in the future"),
-        (
-            {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 61}},
-            "FlexibleTimeWindow is 61 minutes, but the jitter of a job is at most 60",
-        ),
         ({"ScheduleExpression": "cron(bad)"}, "schedule "),
         ({"Target": {"Arn": "arn:aws:kinesis:eu-central-1:1:stream/s"}}, "kinesis is not supported"),
         ({"Target": {"Arn": f"arn:aws:ecs:{HERE}:cluster/main"}}, "FARGATE"),
@@ -323,3 +320,91 @@ def test_import_eventbridge_reports_an_unreachable_account_on_one_line() -> None
     result = imported("http://127.0.0.1:1", "--account", "123456789012", "--region", "eu-central-1")
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("expression", "means"),
+    [
+        ("rate(1 minutes)", "rate(1 minute)"),
+        ("rate(5 minute)", "rate(5 minutes)"),
+        ("rate(1 hours)", "rate(1 hour)"),
+        ("rate( 7 day )", "rate(7 days)"),
+        ("rate(01 days)", "rate(1 day)"),
+        ("rate(5 minutes)", "rate(5 minutes)"),
+    ],
+)
+def test_import_eventbridge_accepts_each_form_of_a_rate(expression: str, means: str) -> None:
+    found = entry(SCHEDULE | {"ScheduleExpression": expression})
+    assert found.job is not None, found.notes
+    assert found.job["schedule"] == means
+    assert any("set anchor" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "value", "note"),
+    [
+        (
+            {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 61}},
+            "jitter_seconds",
+            3600,
+            "jitter_seconds is 3600 instead of 3660",
+        ),
+        (
+            {"Target": {"Arn": LAMBDA, "RetryPolicy": {"MaximumRetryAttempts": 100}}},
+            "retry",
+            {"max_attempts": 100, "max_age_seconds": 86400},
+            "retry.max_attempts is 100 instead of 101",
+        ),
+        (
+            {"Target": {"Arn": LAMBDA, "RetryPolicy": {"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 9**9}}},
+            "retry",
+            {"max_attempts": 1, "max_age_seconds": 2_592_000},
+            "retry.max_age_seconds is 2592000 instead of 387420489",
+        ),
+        (
+            {"Target": {"Arn": LAMBDA, "RetryPolicy": {"MaximumRetryAttempts": "2", "MaximumEventAgeInSeconds": 90.5}}},
+            "retry",
+            {"max_attempts": 3, "max_age_seconds": 91},
+            "retry.max_age_seconds is 91 instead of 90.5",
+        ),
+    ],
+)
+def test_import_eventbridge_limits_values_with_a_note(
+    changes: dict[str, Any], field: str, value: Any, note: str
+) -> None:
+    found = entry(SCHEDULE | changes)
+    assert found.job is not None, found.notes
+    assert found.job[field] == value
+    assert any(each.startswith(note) for each in found.notes)
+
+
+def test_import_eventbridge_reads_null_as_a_default_and_numbers_as_dates() -> None:
+    policy = {"MaximumRetryAttempts": None, "MaximumEventAgeInSeconds": None}
+    found = job({"RetryPolicy": policy, "DeadLetterConfig": None}, StartDate=1_900_000_000, EndDate=1_900_000_000.5 * 2)
+    assert found["retry"] == {"max_attempts": 100, "max_age_seconds": 86400}
+    assert found["start"] == "2030-03-17T17:46:40Z"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"StartDate": "soon"},
+        {"StartDate": 1e300},
+        {"Target": "arn"},
+        {"Target": {"Arn": LAMBDA, "RetryPolicy": [1]}},
+        {"Target": {"Arn": LAMBDA, "RetryPolicy": {"MaximumRetryAttempts": "many"}}},
+        {"FlexibleTimeWindow": "OFF"},
+        {"ScheduleExpression": 5},
+        {"Target": {"Arn": LAMBDA, "Input": '{"x": ' + "[" * 50 + "]" * 50 + "}"}},
+        {"Target": {"Arn": LAMBDA, "Input": "x" * 250_000}},
+        {"Target": {"Arn": LAMBDA, "Input": "18446744073709551616"}},
+        {"Target": {"Arn": f"arn:aws:sqs:{HERE}:mail", "SqsParameters": {"MessageGroupId": "g"}}},
+        {"Target": {"Arn": f"arn:aws:events:{HERE}:event-bus/b"}},
+    ],
+)
+def test_import_eventbridge_odd_entry_does_not_end_the_import(odd: dict[str, Any]) -> None:
+    text = json.dumps([SCHEDULE | odd, SCHEDULE])
+    found, good = read_schedules(text, file="s.json", runner=Runner(), names=Names(), now=NOW)
+    assert good.job is not None
+    assert found.job is None
+    assert found.notes

@@ -389,3 +389,35 @@ class TestOtherZones:
             assert instants("0 12 1 1,7 *", NEW_YORK, after=f"{year}-01-01 00:00", count=2) == [
                 *(f"{year}-01-01 17:00", f"{year}-07-01 16:00")
             ]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("GMT+2", "did you mean Etc/GMT-2? It is UTC+2"),
+        ("gmt-11", "did you mean Etc/GMT+11? It is UTC-11"),
+        ("UTC+2", "did you mean Etc/GMT-2? It is UTC+2"),
+        ("UTC+02:00", "did you mean Etc/GMT-2? It is UTC+2"),
+        ("+0200", "did you mean Etc/GMT-2? It is UTC+2"),
+        ("-03", "did you mean Etc/GMT+3? It is UTC-3"),
+        ("UTC+0", "did you mean UTC?"),
+        ("GMT+5:30", "write the zone of a city"),
+        ("UTC+15", "write the zone of a city"),
+        ("Etc/UTC+3", "did you mean Etc/GMT-3? It is UTC+3"),
+        ("W. Europe Standard Time", "did you mean Europe/Berlin?"),
+        ("w. europe daylight time", "did you mean Europe/Berlin?"),
+        ("Pacific Standard Time", "did you mean America/Los_Angeles?"),
+        ("Central Standard Time (Mexico)", "did you mean America/Mexico_City?"),
+        ("Russia Time Zone 11", "did you mean Asia/Kamchatka?"),
+        ("India Standard Time", "did you mean Asia/"),
+    ],
+)
+def test_zones_offsets_and_names_of_windows_have_the_right_suggestion(written: str, meant: str) -> None:
+    assert meant in refusal("0 9 * * *", written).detail
+
+
+def test_zones_suggested_offset_has_the_requested_time() -> None:
+    for hours in (*range(-12, 0), *range(1, 15)):
+        detail = refusal("0 9 * * *", f"GMT{hours:+d}").detail
+        zone = detail.partition("did you mean ")[2].partition("?")[0]
+        assert load_zone(zone).offset(0) == hours * 3600

@@ -17,10 +17,11 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
-from duecourse.api.bodies.models import MAX_DEPTH, read_json
+from duecourse.api.bodies.models import read_json
 from duecourse.api.problems import FieldFault, Problem, bad_header, malformed
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.api_keys import ApiKey
+from duecourse.domain.tenants.quota import MAX_DEPTH
 from duecourse.domain.tenants.rate import Budget
 from duecourse.usecases.jobs.change import RequestKey
 from duecourse.usecases.jobs.job_errors import Precondition

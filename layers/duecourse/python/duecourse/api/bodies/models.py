@@ -24,11 +24,9 @@ from duecourse.domain.jobs.job import Precision
 from duecourse.domain.jobs.result_buckets import ResultBuckets
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import read_instant
+from duecourse.domain.tenants.quota import MAX_DEPTH
 from duecourse.ports import Tasks
 from duecourse.settings import AllowedTargets
-
-MAX_DEPTH = 32
-"""The maximum number of levels of objects and arrays in a payload."""
 
 HANDED_ON = ("payload", "result")
 """The fields that contain the caller's arbitrary JSON. It is passed on unchanged and may contain NUL."""

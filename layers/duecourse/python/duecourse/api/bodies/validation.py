@@ -53,7 +53,12 @@ from duecourse.domain.schedules.schedule import SEPARATOR, joined, read_instant
 from duecourse.domain.targets.kinds import TARGETS
 from duecourse.domain.targets.targets import TaskTarget
 from duecourse.domain.targets.template import CALL_NAMES, CALLBACK_NAMES, check_document, check_template
-from duecourse.domain.tenants.quota import MAX_FINISH_SECONDS
+from duecourse.domain.tenants.quota import (
+    MAX_ECS_CHARACTERS,
+    MAX_FINISH_SECONDS,
+    MAX_PARAMETER_BYTES,
+    MAX_PAYLOAD_BYTES,
+)
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Rule, Step, own_job
 from duecourse.domain.workflows.results import blanked
@@ -417,13 +422,6 @@ def schedule_faults(
         elif problem.field == "schedule" and spec.timezone != "UTC":
             yield from schedule_faults({"schedule": ALWAYS, "timezone": spec.timezone}, {}, check)
 
-
-MAX_PAYLOAD_BYTES = 200 * 1024
-MAX_PARAMETER_BYTES = 16 * 1024
-MAX_ECS_CHARACTERS = 7000
-"""The maximum length of a payload for ECS. ECS allows 8,192 characters of overrides, and other parts of an event use
-some of these.
-"""
 
 _TEMPLATED = {word: [name for name, field in kind.fields.items() if field.template] for word, kind in TARGETS.items()}
 """The fields of each type of target that are templates, except headers and parameters."""

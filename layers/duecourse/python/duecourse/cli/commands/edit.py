@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -30,7 +31,8 @@ _LINE = re.compile(r"^line:([0-9]+)")
 def edit(job_id: str, api: str | None, sign: bool | None) -> None:
     """Change a job, or a workflow with its steps, in your editor (VISUAL, EDITOR).
 
-    If the API rejects the change, the file is opened again with the errors. If another caller changed the job in the
+    If the API rejects the change, the file is opened again with the errors; without a terminal, the command ends with
+    the errors. If another caller changed the job in the
     meantime, nothing is written.
     """
     with connected(api, sign) as client:
@@ -72,9 +74,9 @@ def _edited(client: Client, step: Step, text: str) -> Manifest | None:
                 return None
             carry_out(client, Step(step.action, step.id, step.is_workflow, manifest, step.etag))
         except FaultsError as error:
-            offered = _refused(error.faults, bare)
+            offered = _refused(step.id, error.faults, bare)
         except InvalidError as error:
-            offered = _refused(told(manifest, error), bare)
+            offered = _refused(step.id, told(manifest, error), bare)
         except PreconditionError as error:
             where = _kept(step.id, bare)
             raise CliError(
@@ -95,8 +97,14 @@ def _one_of(text: str, step: Step) -> Manifest:
     return found[0]
 
 
-def _refused(faults: Sequence[str], text: str) -> str:
-    """Return the text with the faults above it. The line numbers in the faults are adjusted."""
+def _refused(job_id: str, faults: Sequence[str], text: str) -> str:
+    """Return the text with the faults above it. The line numbers in the faults are adjusted. Raises CliError without a
+    terminal, because a program that edits the file would repeat its error.
+    """
+    if not sys.stdin.isatty():
+        lines = "\n".join(f"    {plain(fault)}" for fault in faults)
+        remedy = "correct it, and use duecourse apply -f"
+        raise CliError(f"the change was rejected:\n{lines}\nnothing was changed; {remedy} {_kept(job_id, text)}")
     moved = (_LINE.sub(lambda found: f"line {int(found[1]) + len(faults)}", fault) for fault in faults)
     return "".join(f"{MARK}{plain(fault)}\n" for fault in moved) + text
 

@@ -14,10 +14,11 @@ import click
 
 from duecourse.cli.commands.export import text
 from duecourse.cli.commands.options import json_option
+from duecourse.cli.imports.aws_schedules import Place
 from duecourse.cli.imports.celery import read_beat
 from duecourse.cli.imports.crontab import is_system, read_crontab
 from duecourse.cli.imports.entry import LEFT_OUT, Entry, Names, NotReadableError, Runner, commands_of, counted
-from duecourse.cli.imports.eventbridge import Place, of_schedules, read_schedules
+from duecourse.cli.imports.eventbridge import of_schedules, read_schedules
 from duecourse.cli.imports.folder import Folder, appended, write
 from duecourse.cli.imports.kubernetes import read_cronjobs
 from duecourse.cli.imports.systemd import read_timers
@@ -165,6 +166,7 @@ def celery(file: str, timezone: str | None, app: str | None, **given: Any) -> No
 @import_.command(cls=Command, example="duecourse import eventbridge --group default -o jobs/")
 @click.argument("file", required=False)
 @click.option("--group", metavar="NAME", help="Only schedules of this group. Ignored with FILE.")
+@click.option("--rules", is_flag=True, help="Scheduled rules instead of schedules. Ignored with FILE.")
 @click.option(
     "--account", default="", metavar="ID", help="The AWS account of the stage.  [default: from the schedules]"
 )
@@ -172,9 +174,12 @@ def celery(file: str, timezone: str | None, app: str | None, **given: Any) -> No
     "--region", default="", metavar="NAME", help="The AWS region of the stage.  [default: from the schedules]"
 )
 @_options
-def eventbridge(file: str | None, group: str | None, account: str, region: str, **given: Any) -> None:
-    """Import EventBridge Scheduler schedules from the output of `aws scheduler get-schedule` (JSON). Without FILE, the
-    schedules are read from the account.
+def eventbridge(file: str | None, group: str | None, rules: bool, account: str, region: str, **given: Any) -> None:
+    """Import EventBridge Scheduler schedules and scheduled EventBridge rules. Without FILE, the schedules (with
+    --rules, the rules) are read from the account.
+
+    FILE is JSON: the output of `aws scheduler get-schedule`, `aws events list-rules` with the Targets of each rule, a
+    CloudFormation template, or the output of `terraform show -json`.
 
     Targets in the account and region of the stage are imported. For other targets, and those that Duecourse does not
     support, such as aliases and versions, use --queue or --target-url.
@@ -192,7 +197,25 @@ def eventbridge(file: str | None, group: str | None, account: str, region: str, 
     if file is not None:
         wanted.done(lambda: read_schedules(read_text(file), file=file, **more))
     else:
-        wanted.done(lambda: of_schedules(_of_account(group), file="schedule", **more))
+        found = _rules_of_account() if rules else _of_account(group)
+        wanted.done(lambda: of_schedules(found, file="rule" if rules else "schedule", **more))
+
+
+def _rules_of_account() -> Iterator[Any]:
+    """Yield every scheduled rule of the environment's AWS account and region, with its targets. Raises CliError."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    from duecourse.client.aws_session import own_session
+
+    try:
+        with closing(own_session().create_client("events")) as events:
+            for page in events.get_paginator("list_rules").paginate():
+                for rule in page["Rules"]:
+                    if rule.get("ScheduleExpression"):
+                        pages = events.get_paginator("list_targets_by_rule").paginate(Rule=rule["Name"])
+                        yield {**rule, "Targets": [target for each in pages for target in each["Targets"]]}
+    except (BotoCoreError, ClientError) as error:
+        raise CliError(plain(f"EventBridge cannot be reached: {error}")) from error
 
 
 def _of_account(group: str | None) -> Iterator[Any]:

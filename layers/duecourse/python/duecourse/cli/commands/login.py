@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import click
 import httpx
 
+from duecourse.cli.commands.options import prompting
 from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
 from duecourse.client.access import Access, access
 from duecourse.client.login import DISCOVERY, Issuer, TokenFile, Tokens, cognito_request, cognito_tokens
@@ -154,10 +155,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _by_password(http: httpx.Client, issuer: Issuer) -> Tokens:
     """Log in as a user of the stack's user pool."""
-    parameters = {
-        "USERNAME": click.prompt("user", err=True),
-        "PASSWORD": click.prompt("password", hide_input=True, err=True),
-    }
+    with prompting("there was no user or no password; log in at a terminal, or set DUECOURSE_TOKEN"):
+        parameters = {
+            "USERNAME": click.prompt("user", err=True),
+            "PASSWORD": click.prompt("password", hide_input=True, err=True),
+        }
     said = _answer(http.send(cognito_request(issuer, "USER_PASSWORD_AUTH", parameters)))
     if "AuthenticationResult" not in said:
         asked = said.get("ChallengeName")

@@ -24,15 +24,22 @@ yes_option = click.option("--yes", is_flag=True, help="Skip the confirmation pro
 
 def confirm(question: str) -> None:
     """Prompt for confirmation. Raises CliError if the user declines, UsageError without a terminal."""
-    try:
+    with prompting("there was no confirmation, so nothing was changed; without a terminal use --yes"):
         agreed = click.confirm(question, err=True)
+    if not agreed:
+        raise CliError("there was no confirmation, so nothing was changed")
+
+
+@contextmanager
+def prompting(problem: str) -> Iterator[None]:
+    """Run prompts. Raises UsageError with the problem if there is no terminal and no input that answers them."""
+    try:
+        yield
     except click.Abort:
         if sys.stdin.isatty():
             raise
         click.echo(err=True)
-        raise UsageError("there was no confirmation, so nothing was changed; without a terminal use --yes") from None
-    if not agreed:
-        raise CliError("there was no confirmation, so nothing was changed")
+        raise UsageError(problem) from None
 
 
 TOKEN = "duecourse.cli.token"

@@ -6,11 +6,12 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import PurePath
 from string import whitespace
 
 from duecourse.cli.imports.command_names import is_shell_word, program_of
-from duecourse.cli.imports.entry import Document, Entry, Names, Runner, either_day, one_line, schedule_fault
+from duecourse.cli.imports.entry import Document, Entry, Names, Runner, converted, either_day, one_line, schedule_fault
 
 _ASSIGNMENT = re.compile(r"""^(["']?)([A-Za-z_]\w*)\1\s*=\s*(.*)$""", re.ASCII)
 _BLANKS = " \t"
@@ -103,7 +104,8 @@ def read_crontab(
             if notes := _assigned(state, found[2], _unquoted(found[3])):
                 entries.append(Entry(place, one_line(stripped), None, notes, setting=True))
             continue
-        entries.append(_entry(stripped, place, state, runner, names, above, now))
+        convert = partial(_entry, stripped, place, state, runner, names, above, now)
+        entries.append(converted(place, stripped, convert))
     return entries
 
 

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from math import ceil
 from typing import Any
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.schedule import joined, read_instant
+from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, joined, read_instant
 from duecourse.domain.targets.template import literal, render_template
+from duecourse.domain.tenants.quota import (
+    MAX_AGE_SECONDS,
+    MAX_ATTEMPTS,
+    MAX_DEPTH,
+    MAX_ECS_CHARACTERS,
+    MAX_EXPRESSION,
+    MAX_PARAMETER_BYTES,
+    MAX_PAYLOAD_BYTES,
+    MAX_START_DEADLINE_SECONDS,
+)
 
 LEFT_OUT = 3
 """The exit code if an entry could not be imported."""
@@ -22,6 +34,14 @@ its run within a minute.
 """
 
 Document = dict[str, Any]
+
+_MOST = {
+    ("jitter_seconds",): MAX_JITTER_SECONDS,
+    ("start_deadline_seconds",): MAX_START_DEADLINE_SECONDS,
+    ("retry", "max_attempts"): MAX_ATTEMPTS,
+    ("retry", "max_age_seconds"): MAX_AGE_SECONDS,
+}
+"""The maximum of each number that an import may change. The minimum of each is 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +59,10 @@ class Entry:
 
 class NotReadableError(ValueError):
     """The file does not have the expected format."""
+
+
+class NotImportedError(ValueError):
+    """The reason why an entry cannot be imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +129,74 @@ def commands_of(entries: Iterable[Entry]) -> list[str]:
     return [render_template(each, {}) for each in found]
 
 
+def converted(place: str, text: str, convert: Callable[[], Entry]) -> Entry:
+    """Return the result of one entry, with the numbers of its job within the limits of jobs. An entry that cannot be
+    read is not imported, and does not affect the others.
+    """
+    try:
+        entry = convert()
+        return entry if entry.job is None else _within_limits(entry, entry.job)
+    except NotImportedError as error:
+        return Entry(place, one_line(text), None, (str(error),))
+    except Exception as error:  # noqa: BLE001 - any value can be in a file; the result is the outcome of this entry
+        why = f"cannot be read ({type(error).__name__}: {one_line(str(error))}); correct it, or create the job yourself"
+        return Entry(place, one_line(text), None, (why,))
+
+
+def _within_limits(entry: Entry, job: Document) -> Entry:
+    """Return the entry with a job that the API accepts, and with a note on each change. Raises NotImportedError, and
+    ValueError or TypeError if the job cannot be written as JSON.
+    """
+    job = json.loads(json.dumps(job, allow_nan=False, ensure_ascii=False).encode())
+    for fault in _excesses(job):
+        raise NotImportedError(f"{fault}; shorten it, or create the job yourself")
+    notes = [*entry.notes, *_limited(job)]
+    if job["schedule"].startswith("rate(") and not {"anchor", "start"} & job.keys():
+        notes.append("counts from the moment at which the job is created; set anchor to keep the times of the source")
+    return replace(entry, job=job, notes=tuple(notes))
+
+
+def _excesses(job: Document) -> Iterator[str]:
+    """Yield the parts of a job that exceed a limit and cannot be shortened without a loss."""
+    if (length := len(job["schedule"])) > MAX_EXPRESSION:
+        yield f"schedule has {length} characters, but at most {MAX_EXPRESSION} are allowed"
+    text, parameters = _compact(job.get("payload")), _compact(job["target"].get("parameters"))
+    is_task = job["target"]["type"] == "ecs"
+    for name, size, most in (
+        ("payload", len(text.encode()), MAX_PAYLOAD_BYTES),
+        ("payload as the text of an ECS task", len(json.dumps(text)) * is_task, MAX_ECS_CHARACTERS),
+        ("target.parameters", len(parameters.encode()), MAX_PARAMETER_BYTES),
+    ):
+        if size > most:
+            yield f"{name} has {size} bytes, but at most {most} are allowed"
+    pending: list[tuple[Any, int]] = [(job, 0)]
+    while pending:
+        value, depth = pending.pop()
+        if isinstance(value, dict | list):
+            pending += [(each, depth + 1) for each in (value.values() if isinstance(value, dict) else value)]
+            if depth > MAX_DEPTH:
+                yield f"it is nested too deeply: at most {MAX_DEPTH} levels are allowed"
+        elif isinstance(value, int) and not -(2**63) <= value < 2**64:
+            yield "a whole number in it does not fit in 64 bits"
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _limited(job: Document) -> Iterator[str]:
+    """Move the numbers of a job into their limits. Yield a note on each change."""
+    for path, most in _MOST.items():
+        *outer, name = path
+        inside = job.get(outer[0], {}) if outer else job
+        if name not in inside:
+            continue
+        found, kept = inside[name], min(max(ceil(inside[name]), 1), most)
+        inside[name] = kept
+        if found != kept or isinstance(found, bool):
+            yield f"{'.'.join(path)} is {kept} instead of {found}: it must be a whole number from 1 to {most}"
+
+
 def schedule_fault(times: Mapping[str, Any], now: float) -> str | None:
     """Return the reason why the times of such a job cannot be imported, or None if they can."""
     gap, fold = times.get("dst_gap", "next"), times.get("dst_fold", "first")
@@ -135,7 +227,7 @@ def either_day(schedule: str) -> tuple[str, ...]:
 
 def one_line(text: str, most: int = 100) -> str:
     """Return a text as one line for the report."""
-    line = " ".join(text.split())
+    line = "".join(each if each.isprintable() else "\ufffd" for each in " ".join(text.split()))
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 

@@ -1,4 +1,4 @@
-"""Imports schedules of EventBridge Scheduler from the responses of `get-schedule`."""
+"""Imports schedules of EventBridge Scheduler and scheduled rules of EventBridge."""
 
 from __future__ import annotations
 
@@ -6,27 +6,30 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
+from duecourse.cli.imports.aws_documents import found_in, read_values
+from duecourse.cli.imports.aws_schedules import NOWHERE, Found, Place
 from duecourse.cli.imports.entry import (
     Document,
     Entry,
     Names,
+    NotImportedError,
     NotReadableError,
     Runner,
+    converted,
     one_line,
     schedule_fault,
 )
 from duecourse.cli.manifests.json_text import read_json
-from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.domain.targets.kinds import TARGETS, Permission
 from duecourse.domain.targets.template import literal
+from duecourse.limits import EVENTS_SOURCE
 
 RETRIES, AGE_SECONDS = 185, 86_400
 """The defaults of EventBridge Scheduler."""
-MAX_ATTEMPTS = 100
-"""The maximum number of attempts of a job."""
 
 _ATTRIBUTES = {
     "<aws.scheduler.scheduled-time>": "{{due_at}}",
@@ -37,24 +40,31 @@ _EVENT = "its target receives Input as the payload of Duecourse's event (docs/ru
 _ALLOWED = "the stage must allow the target (duecourse-target-*, or the names in its settings)"
 _SDK = "parameters have the names of boto3: compare them, and let the role trust Duecourse"
 _REMEDY = "use --queue or --target-url for a program that calls it"
-_CARRIED_OF_ECS = {"TaskDefinitionArn", "TaskCount", "LaunchType", "NetworkConfiguration"}
+_CARRIED = {
+    "": frozenset(
+        (
+            *("ActionAfterCompletion", "Arn", "CreationDate", "Description", "EndDate", "FlexibleTimeWindow"),
+            *("GroupName", "Id", "KmsKeyArn", "LastModificationDate", "Name", "NamePrefix", "Region"),
+            *("ResponseMetadata", "ScheduleExpression", "ScheduleExpressionTimezone", "StartDate", "State", "Target"),
+        )
+    ),
+    "Target.": frozenset(
+        (
+            *("Arn", "DeadLetterConfig", "EcsParameters", "EventBridgeParameters", "EventBusName", "ForceDestroy"),
+            *("Input", "Region", "RetryPolicy", "RoleArn", "Rule", "SqsParameters"),
+        )
+    ),
+    "EcsParameters.": frozenset(("TaskDefinitionArn", "TaskCount", "LaunchType", "NetworkConfiguration")),
+}
+"""The fields that an import reads, or that do not affect a job: of a schedule, its target and its ECS task."""
+
+_TEXT = r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]"
 
 _Target = tuple[Document, tuple[str, ...]]
 
 
-class _NotCarriedError(ValueError):
+class _NotCarriedError(NotImportedError):
     """The reason why a target cannot be called."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The account and region of the stage, and thus of all resources that its jobs call. An empty value is unknown."""
-
-    account: str = ""
-    region: str = ""
-
-    def __str__(self) -> str:
-        return f"account {self.account or '?'}, region {self.region or '?'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,81 +104,69 @@ class _Arn:
 
 
 def read_schedules(
-    text: str, *, file: str, runner: Runner, names: Names, now: float, stage: Place = Place()
+    text: str, *, file: str, runner: Runner, names: Names, now: float, stage: Place = NOWHERE
 ) -> list[Entry]:
-    """Return the result for each schedule of a file: one response of `get-schedule`, a list of them, or one per line.
+    """Return the result for each schedule of a file: responses of `get-schedule` or `list-rules` with targets (one, a
+    list, or one per line), a CloudFormation template, or a plan or state of Terraform, all as JSON.
 
     Raises NotReadableError.
     """
     try:
-        values = list(_values(text))
+        values = list(read_values(text))
     except ValueError as error:
         raise NotReadableError(f"{file}: {error}") from error
     return of_schedules(values, file=file, runner=runner, names=names, now=now, stage=stage)
 
 
 def of_schedules(
-    schedules: Iterable[Any], *, file: str, runner: Runner, names: Names, now: float, stage: Place = Place()
+    values: Iterable[Any], *, file: str, runner: Runner, names: Names, now: float, stage: Place = NOWHERE
 ) -> list[Entry]:
-    """Return the result for each schedule. Unknown parts of the stage's place are taken from the first schedule."""
+    """Return the result for each schedule in these documents. Unknown parts of the stage's place are taken from the
+    first schedule. Raises NotReadableError.
+    """
     entries = []
-    for number, schedule in enumerate(schedules, 1):
-        place = f"{file} {number}"
-        if not isinstance(schedule, Mapping) or "ScheduleExpression" not in schedule:
-            why = "has no ScheduleExpression; export it with get-schedule, because list-schedules omits it"
-            name = schedule.get("Name", "?") if isinstance(schedule, Mapping) else "?"
-            entries.append(Entry(place, str(name), None, (why,)))
-            continue
-        first = _Arn.of(schedule.get("Arn")).place
+    for each in found_in(values, file, stage):
+        first = _Arn.of(each.schedule.get("Arn")).place
         stage = Place(stage.account or first.account, stage.region or first.region)
-        entries.append(_entry(schedule, place, runner, names, now, stage))
+        entries.append(converted(each.place, each.name, partial(_entry, each, runner, names, now, stage)))
     return entries
 
 
-def _values(text: str) -> Iterator[Any]:
-    try:
-        value = read_json(text)
-    except ValueError:
-        lines = [line for line in text.split("\n") if line.strip()]
-        if len(lines) < 2:
-            raise
-        yield from map(read_json, lines)
-        return
-    if isinstance(value, Mapping) and isinstance(value.get("Schedules"), list):
-        yield from value["Schedules"]
-    elif isinstance(value, list):
-        yield from value
-    else:
-        yield value
-
-
-def _entry(schedule: Mapping[str, Any], place: str, runner: Runner, names: Names, now: float, stage: Place) -> Entry:
-    name, group = str(schedule.get("Name") or "schedule"), str(schedule.get("GroupName") or "default")
+def _entry(found: Found, runner: Runner, names: Names, now: float, stage: Place) -> Entry:
+    schedule, name = found.schedule, found.name
+    if found.why:
+        return Entry(found.place, one_line(name), None, (found.why,), setting=found.setting)
+    group = str(schedule.get("GroupName") or "default")
     expression, zone = str(schedule["ScheduleExpression"]), str(schedule.get("ScheduleExpressionTimezone") or "UTC")
     told = one_line(f"{group}/{name} {expression}")
     if schedule.get("State") == "DISABLED":
-        return Entry(place, told, None, ("is disabled, but a job would run; import it when it should run",))
-    times = _times(schedule, expression, zone)
-    window = schedule.get("FlexibleTimeWindow") or {}
-    minutes = int(window.get("MaximumWindowInMinutes") or 0) if window.get("Mode") == "FLEXIBLE" else 0
+        return Entry(found.place, told, None, ("is disabled, but a job would run; import it when it should run",))
+    times = _times(schedule, _rate(expression), zone)
     if fault := schedule_fault(times, now):
-        return Entry(place, told, None, (fault,))
-    if minutes * 60 > MAX_JITTER_SECONDS:
-        most = MAX_JITTER_SECONDS // 60
-        why = f"FlexibleTimeWindow is {minutes} minutes, but the jitter of a job is at most {most}; shorten the window"
-        return Entry(place, told, None, (why,))
-    job_id = names.take(name if group == "default" else f"{group}-{name}")
+        return Entry(found.place, told, None, (fault,))
     target = schedule.get("Target") or {}
-    try:
-        called, notes = _target(target, schedule, job_id, runner, stage)
-    except _NotCarriedError as error:
-        return Entry(place, told, None, (str(error),))
+    job_id = names.take(name if group == "default" else f"{group}-{name}")
+    called, notes = _target(target, schedule, job_id, runner, stage)
     job: Document = {"id": job_id, "name": one_line(str(schedule.get("Description") or name)), **times}
-    if minutes:
+    window = schedule.get("FlexibleTimeWindow") or {}
+    if window.get("Mode") == "FLEXIBLE" and (minutes := _number(window, "MaximumWindowInMinutes", 0)):
         job["jitter_seconds"] = minutes * 60
     job |= called | {"overlap": "allow", "retry": _retry(target.get("RetryPolicy") or {})}
-    notes = (*notes, *_left_out(schedule, target))
-    return Entry(place, told, job, notes)
+    return Entry(found.place, told, job, (*notes, *_left_out(schedule, target)))
+
+
+def _rate(expression: str) -> str:
+    """Return the expression. EventBridge Scheduler accepts a unit in the singular or plural after each number."""
+    found = re.fullmatch(r"\s*rate\(\s*(\d+)\s+(minute|hour|day)s?\s*\)\s*", expression, re.ASCII | re.IGNORECASE)
+    if found is None:
+        return expression
+    return f"rate({int(found[1])} {found[2].lower()}{'s' * (int(found[1]) != 1)})"
+
+
+def _number(fields: Mapping[str, Any], name: str, standard: int) -> float:
+    """Return a number of a policy or a window, or the default of EventBridge Scheduler."""
+    value = fields.get(name, standard)
+    return standard if value is None else float(value) if isinstance(value, str) else value + 0
 
 
 def _times(schedule: Mapping[str, Any], expression: str, zone: str) -> Document:
@@ -185,25 +183,23 @@ def _times(schedule: Mapping[str, Any], expression: str, zone: str) -> Document:
 
 
 def _left_out(schedule: Mapping[str, Any], target: Mapping[str, Any]) -> Iterator[str]:
-    retries = (target.get("RetryPolicy") or {}).get("MaximumRetryAttempts", RETRIES)
-    if retries >= MAX_ATTEMPTS:
-        yield f"{retries} retries: a job has {MAX_ATTEMPTS} attempts at most"
     if target.get("DeadLetterConfig"):
         yield "DeadLetterConfig: dead runs are kept in Duecourse (duecourse dead-letters), not in its queue"
     if schedule.get("ActionAfterCompletion") == "DELETE":
         yield "ActionAfterCompletion: Duecourse removes completed jobs automatically"
     if schedule.get("KmsKeyArn"):
         yield "KmsKeyArn: a stage has one key for all its data"
-    for name, value in (target.get("EcsParameters") or {}).items():
-        if value and name not in _CARRIED_OF_ECS:
-            yield f"EcsParameters.{name} is not carried over"
+    parts = {"": schedule, "Target.": target, "EcsParameters.": target.get("EcsParameters") or {}}
+    for part, fields in parts.items():
+        for name, value in fields.items():
+            if value and name not in _CARRIED[part]:
+                yield f"{part}{name} is not carried over"
 
 
 def _retry(policy: Mapping[str, Any]) -> Document:
-    attempts = int(policy.get("MaximumRetryAttempts", RETRIES)) + 1
     return {
-        "max_attempts": min(attempts, MAX_ATTEMPTS),
-        "max_age_seconds": int(policy.get("MaximumEventAgeInSeconds", AGE_SECONDS)),
+        "max_attempts": _number(policy, "MaximumRetryAttempts", RETRIES) + 1,
+        "max_age_seconds": _number(policy, "MaximumEventAgeInSeconds", AGE_SECONDS),
     }
 
 
@@ -243,9 +239,9 @@ def _payload(given: object, arn: str) -> Any:
     if given is None:
         return None
     try:
-        value = read_json(str(given))
+        value = read_json(given) if isinstance(given, str) else given
     except ValueError:
-        value = str(given)
+        value = given
     return _attributes(literal(value), _ATTRIBUTES | ({"<aws.scheduler.schedule-arn>": arn} if arn else {}))
 
 
@@ -270,7 +266,8 @@ def _sdk(arn: str, target: Mapping[str, Any], parameters: Any, schedule: _Arn, s
     role.within(replace(stage, region=""))
     if not isinstance(parameters, dict | None):
         raise _NotCarriedError("Input of an AWS call must be a JSON object")
-    call = {"type": "aws", "service": service, "action": action[:1].upper() + action[1:]}
+    call = {"type": "aws", "service": _fitting(service, r"[a-z0-9-]{1,63}", "the service")}
+    call["action"] = _fitting(action[:1].upper() + action[1:], r"[A-Z][A-Za-z0-9]{0,127}", "the action")
     call["role"] = role.name("role/{name}", "roles")
     return {"target": {**call, "parameters": parameters or {}}}, (_SDK, _ALLOWED)
 
@@ -280,22 +277,37 @@ def _function(arn: _Arn, _target: Mapping[str, Any], _stage: Place) -> Document:
     return {"type": "lambda", "function": latest.name("function:{name}", "functions"), "mode": "async"}
 
 
+def _fitting(value: object, form: str, what: str) -> str:
+    """Return a text that a job can contain. Raises _NotCarriedError."""
+    if not isinstance(value, str) or re.fullmatch(form, value) is None:
+        raise _NotCarriedError(f"{what} {value!r} cannot be part of a job; {_REMEDY}")
+    return value
+
+
 def _queue(arn: _Arn, target: Mapping[str, Any], _stage: Place) -> Document:
+    found = {"type": "sqs", "queue": arn.name("{name}", "queues")}
     group = (target.get("SqsParameters") or {}).get("MessageGroupId")
-    return {"type": "sqs", "queue": arn.name("{name}", "queues"), **({"group": literal(group)} if group else {})}
+    if not group:
+        return found
+    if not found["queue"].endswith(".fifo"):
+        raise _NotCarriedError(f"MessageGroupId: only a FIFO queue can have a message group; {_REMEDY}")
+    return {**found, "group": _fitting(literal(group), f"{_TEXT}{{1,256}}", "MessageGroupId")}
 
 
 def _bus(arn: _Arn, target: Mapping[str, Any], _stage: Place) -> Document:
     event = target.get("EventBridgeParameters") or {}
-    found = {"type": "eventbridge", "bus": arn.name("event-bus/{name}", "buses"), "source": event.get("Source")}
-    return {**found, "detail_type": event.get("DetailType")}
+    source = _fitting(event.get("Source"), f"{_TEXT}{{1,256}}", "the event's source")
+    if source.lower().startswith("aws.") or source.lower() == EVENTS_SOURCE:
+        raise _NotCarriedError(f"the event's source {source} is reserved; {_REMEDY}")
+    kind = _fitting(event.get("DetailType"), f"{_TEXT}{{1,128}}", "the event's detail type")
+    return {"type": "eventbridge", "bus": arn.name("event-bus/{name}", "buses"), "source": source, "detail_type": kind}
 
 
 def _fargate(arn: _Arn, target: Mapping[str, Any], stage: Place) -> Document:
     task = target.get("EcsParameters") or {}
-    network = (task.get("NetworkConfiguration") or {}).get("awsvpcConfiguration") or {}
+    network = _network(task.get("NetworkConfiguration") or {})
     container = _container(target.get("Input"))
-    if task.get("LaunchType") != "FARGATE" or not network.get("Subnets") or task.get("TaskCount", 1) != 1:
+    if task.get("LaunchType") != "FARGATE" or not network.get("Subnets") or _number(task, "TaskCount", 1) != 1:
         raise _NotCarriedError(f"an ECS target must be one task with LaunchType FARGATE in subnets; {_REMEDY}")
     if container is None:
         raise _NotCarriedError(
@@ -306,11 +318,24 @@ def _fargate(arn: _Arn, target: Mapping[str, Any], stage: Place) -> Document:
         "type": "ecs",
         "cluster": arn.name("cluster/{name}", "clusters"),
         "task_definition": definition.name("task-definition/{name}", "task_definitions"),
-        "container": container,
-        "subnets": network["Subnets"],
-        "security_groups": network.get("SecurityGroups") or [],
-        "public_ip": network.get("AssignPublicIp") == "ENABLED",
+        "container": _fitting(container, r"[A-Za-z0-9_-]{1,255}", "the container"),
+        "subnets": _ids(network["Subnets"], "subnet", 16),
+        "security_groups": _ids(network.get("SecurityGroups") or [], "sg", 5),
+        "public_ip": network.get("AssignPublicIp") in ("ENABLED", True),
     }
+
+
+def _network(configuration: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the network of a task. The name of its inner object differs between the API, templates and Terraform."""
+    inner = [value for name, value in configuration.items() if name.lower() == "awsvpcconfiguration"]
+    return (inner[0] or {}) if inner else configuration
+
+
+def _ids(values: Any, kind: str, most: int) -> list[str]:
+    found = list(dict.fromkeys(_fitting(each, rf"{kind}-[0-9a-f]{{8,17}}", f"the {kind}") for each in values))
+    if len(found) > most:
+        raise _NotCarriedError(f"{len(found)} ids of type {kind}: a job has at most {most}; {_REMEDY}")
+    return found
 
 
 def _container(given: object) -> str | None:
@@ -341,7 +366,10 @@ _TARGETS: Mapping[str, Callable[[_Arn, Mapping[str, Any], Place], Document]] = {
 
 
 def _instant(value: object) -> str:
-    """Return ISO-8601 in UTC for a value from botocore (a datetime) or the AWS CLI (text)."""
-    found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    """Return ISO-8601 in UTC for a value from botocore (a datetime) or the AWS CLI (text, or epoch seconds)."""
+    if isinstance(value, int | float):
+        found = datetime.fromtimestamp(value, UTC)
+    else:
+        found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
     return f"{found.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from duecourse.cli.imports.entry import (
@@ -13,6 +14,7 @@ from duecourse.cli.imports.entry import (
     Names,
     NotReadableError,
     Runner,
+    converted,
     either_day,
     one_line,
     schedule_fault,
@@ -55,7 +57,7 @@ def read_cronjobs(text: str, *, file: str, runner: Runner, names: Names, zone: s
                 kind = value.get("kind") if isinstance(value, Mapping) else None
                 entries.append(Entry(place, f"kind: {kind}", None, ("is not a CronJob",)))
                 continue
-            entries.append(_entry(value, place, runner, names, zone, now))
+            entries.append(converted(place, "kind: CronJob", partial(_entry, value, place, runner, names, zone, now)))
     return entries
 
 

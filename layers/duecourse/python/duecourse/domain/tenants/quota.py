@@ -98,3 +98,17 @@ MAX_HEARTBEAT_SECONDS = DAY_SECONDS
 
 MAX_AGE_SECONDS = 30 * DAY_SECONDS
 """The same limit as for waiting for a callback."""
+
+MAX_PAYLOAD_BYTES = 200 * 1024
+"""As JSON. Leaves room in a message of SQS for the other parts of an event."""
+
+MAX_PARAMETER_BYTES = 16 * 1024
+"""The maximum size of the parameters of an AWS call, as JSON."""
+
+MAX_ECS_CHARACTERS = 7000
+"""The maximum length of a payload for ECS. ECS allows 8,192 characters of overrides, and other parts of an event use
+some of these.
+"""
+
+MAX_DEPTH = 32
+"""The maximum number of levels of objects and arrays in a job, such as those of its payload."""

@@ -19,6 +19,7 @@ at which a plain match fires, and the gap that its beginning closes.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable
 from datetime import date
@@ -176,12 +177,36 @@ def parse_tzif(data: bytes) -> tuple[list[int], list[int], str]:
     return times, [offsets[0], *(offsets[index] for index in types)], rule
 
 
+_OFFSET = re.compile(r"(?:Etc/)?(?:UTC|GMT)?\s*([+-])\s*(\d{1,2})(?::?([0-5]\d))?", re.ASCII | re.IGNORECASE)
+
+
 def _suggestion(name: str) -> str:
-    """Return ``; did you mean ...?`` with the nearest names, or a hint about the form of names."""
+    """Return ``; did you mean ...?`` with the zone of an offset, the zone of a name of Windows, or the nearest names.
+    Without any of them, return a hint about the form of names.
+    """
+    from duecourse.domain.schedules.zones.windows import iana_zone
+
+    if offset := _OFFSET.fullmatch(name.strip()):
+        return _of_offset(*offset.groups())
+    if zone := iana_zone(name):
+        return f"; did you mean {zone}? It is the IANA zone of this name of Windows"
     near = near_names(name)
     if near:
         return f"; did you mean {' or '.join(near)}?"
     return "; write one such as UTC, Europe/Berlin or America/New_York"
+
+
+def _of_offset(sign: str, hours: str, minutes: str | None) -> str:
+    """Return ``; did you mean ...?`` for a fixed offset, which has a zone only if it is a whole number of hours."""
+    hour, city = int(hours), "write the zone of a city"
+    if hour == 0 and not int(minutes or 0):
+        return "; did you mean UTC?"
+    zone = f"Etc/GMT{'-' if sign == '+' else '+'}{hour}"
+    if int(minutes or 0) or zone not in zone_names():
+        return f"; no zone has this fixed offset; {city}"
+    return (
+        f"; did you mean {zone}? It is UTC{sign}{hour}: the sign in its name is reversed. If its clocks change, {city}"
+    )
 
 
 def near_names(name: str, count: int = 3) -> list[str]:
