@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.states import RunState, reason_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
@@ -381,6 +381,37 @@ def test_workflows_deletion_ends_the_runs_of_the_workflow(desk: Desk) -> None:
     desk.world.until(NOON + 75)
     assert [run.state for run in desk.world.runs("nightly")] == [RunState.CANCELLED]
     assert [run.state for run in desk.world.runs("slow")] == [RunState.CANCELLED]
+
+
+@pytest.mark.parametrize(
+    ("ended", "extract", "others"),
+    [
+        (("DEAD", "steps_failed"), {}, {}),
+        (("SUCCEEDED", None), {"may_fail": True}, {}),
+        (("DEAD", "not_retryable"), {}, {"stuck": {"job": {"target": HTTP_TARGET}}}),
+    ],
+)
+def test_workflows_deletion_ends_a_redriven_step_of_an_ended_run(
+    desk: Desk, ended: tuple[str, str | None], extract: dict[str, Any], others: dict[str, Any]
+) -> None:
+    """The third run ends at its deadline, after the failure of the step."""
+    jobs = {"extract": INLINE | extract, "load": INLINE | {"after": ["extract"]}, **others}
+    desk.put(NIGHTLY | {"deadline_seconds": 60, "jobs": jobs})
+    later = Failed("later", code="http.503", retry_after=50)
+    desk.world.caller.answer = lambda call: later if call.job.id == "stuck" else failing("extract")(call)
+    desk.world.until(NOON + 130)
+    (run,) = desk.world.runs("nightly")
+    assert (run.state, reason_of(run)) == ended
+    desk.world.caller.answer = lambda _: Failed("later", code="http.503")
+    desk.patch("extract", {"retry": {"max_attempts": 9}})
+    desk.api.post({}, "/v1/runs/extract.20261121T120100Z/redrive")
+    desk.world.work()
+    assert [each.state for each in desk.world.runs("extract")] == [RunState.RETRYING]
+    assert desk.api.delete("/v1/jobs/nightly").status == 204
+    desk.world.until(NOON + 140)
+    (step,) = desk.world.runs("extract")
+    assert (step.state, reason_of(step)) == (RunState.CANCELLED, "workflow_over")
+    assert desk.world.runs("nightly") == [run]
 
 
 @pytest.mark.parametrize("overlap", ["skip", "allow"])

@@ -731,7 +731,7 @@ class Wiring(Generic[S_co]):
         single = Runs(runs, history, self.results, inputs)
         commands = Commands(single, store, self.commands)
         editing = EditJobs(jobs, store, self.skipping, clock)
-        cancel_runs = CancelRuns(runs, lanes, clock, randomness)
+        cancel_runs = CancelRuns(runs, workflows, lanes, clock, randomness)
         workflow_runs = WorkflowRuns(workflows)
         overlaps = Overlaps(runs, self.wait_queues, store, clock)
         wait_queue = WaitQueue(self.wait_queues, self.forwarder(None, None), clock, randomness)
