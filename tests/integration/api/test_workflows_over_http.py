@@ -578,6 +578,32 @@ def test_workflows_rerun_shows_a_carried_over_step_unchanged_after_its_redrive(d
     assert (view["state"], after["extract"], after["eu"]) == ("SUCCEEDED", ("DEAD", None), ("LEFT", None))
 
 
+def test_workflows_redrive_of_a_rerun_with_a_carried_over_failure_is_refused_and_names_its_run(desk: Desk) -> None:
+    desk.world.caller.answer = failing("eu", "us")
+    desk.put()
+    desk.world.until(NOON + 90)
+    desk.world.caller.answer = lambda _: Returned("fine")
+    rerun = desk.rerun("eu").json["id"]
+    desk.world.until(NOON + 120)
+    calls = len(desk.world.caller.calls)
+    answer = desk.api.post({}, f"/v1/runs/{rerun}/redrive")
+    assert (answer.status, kind(answer), answer.json["state"]) == (409, "nothing-to-redrive", "DEAD")
+    assert answer.json["detail"] == (
+        f"No failed step of {rerun} is dead in this run: us (failed in {RUN}). Rerun it from these steps."
+    )
+    body = {"job_id": "nightly"}
+    many = desk.api.post(body | {"dry_run": True}, "/v1/dead-letters/redrive").json
+    assert (many["redriven"], many["refused"]) == (1, 1)
+    many = desk.api.post(body, "/v1/dead-letters/redrive").json
+    assert (many["redriven"], many["refused"]) == (1, 1), "the first run is redriven"
+    desk.world.until(NOON + 130)
+    assert len(desk.world.caller.calls) == calls + 3
+    assert [desk.view(each)["state"] for each in (RUN.partition(".")[2], rerun.partition(".")[2])] == [
+        "SUCCEEDED",
+        "DEAD",
+    ]
+
+
 def test_workflows_rerun_with_the_same_key_is_the_same_rerun(desk: Desk) -> None:
     desk.world.caller.answer = failing("eu")
     desk.put()

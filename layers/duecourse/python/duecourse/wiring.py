@@ -729,10 +729,10 @@ class Wiring(Generic[S_co]):
         history = History(store, runs, self.timers, clock, horizon, kept_days, self.executor)
         search = RunSearch(runs, store, clock)
         single = Runs(runs, history, self.results, inputs)
-        commands = Commands(single, store, self.commands)
+        workflow_runs = WorkflowRuns(workflows)
+        commands = Commands(single, store, workflow_runs, self.commands)
         editing = EditJobs(jobs, store, self.skipping, clock)
         cancel_runs = CancelRuns(runs, workflows, lanes, clock, randomness)
-        workflow_runs = WorkflowRuns(workflows)
         overlaps = Overlaps(runs, self.wait_queues, store, clock)
         wait_queue = WaitQueue(self.wait_queues, self.forwarder(None, None), clock, randomness)
         manual = Manual(

@@ -1180,8 +1180,9 @@ class AsyncMethods(ABC):
         """Redrive a dead run.
 
         The run gets a new set of attempts. Only dead runs can be redriven. A workflow continues as if the failure
-        had not happened: a redrive of its run also redrives its dead steps. After a redrive of a step, the
-        conditions of the skipped steps after it are evaluated again. A paused step starts after it is resumed.
+        had not happened: a redrive of its run also redrives its dead steps. Without a dead step of its own, a run
+        of a workflow whose steps failed cannot be redriven. After a redrive of a step, the conditions of the
+        skipped steps after it are evaluated again. A paused step starts after it is resumed.
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """

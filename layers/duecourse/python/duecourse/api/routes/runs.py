@@ -380,13 +380,14 @@ def cancel_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     "/v1/runs/<run_id>/redrive",
     "dead letters",
     {202: AcceptedAnswer},
-    problems=("not-dead", "job-deleted", "lane-unavailable"),
+    problems=("not-dead", "nothing-to-redrive", "job-deleted", "lane-unavailable"),
 )
 def redrive_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Redrive a dead run.
 
     The run gets a new set of attempts. Only dead runs can be redriven. A workflow continues as if the failure had not
-    happened: a redrive of its run also redrives its dead steps. After a redrive of a step, the conditions of
+    happened: a redrive of its run also redrives its dead steps. Without a dead step of its own, a run of a workflow
+    whose steps failed cannot be redriven. After a redrive of a step, the conditions of
     the skipped steps after it are evaluated again. A paused step starts after it is resumed.
     """
     return _asked("redrive", parameters, lambda run_id: api.commands.redrive(request.tenant, run_id, request.principal))
