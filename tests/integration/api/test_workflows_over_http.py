@@ -7,6 +7,7 @@ import pytest
 
 from duecourse.domain.runs.states import RunState, reason_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
+from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import json_event, jwt_caller
@@ -539,6 +540,65 @@ def test_workflows_unknown_run_is_not_found(desk: Desk, local: str) -> None:
 
 
 # --- run again
+
+
+def test_workflows_show_what_later_steps_wait_for_while_a_redriven_step_runs(desk: Desk) -> None:
+    jobs = {
+        "extract": {"job": {"target": HTTP_TARGET, "completion": "callback", "retry": {"max_attempts": 1}}},
+        "load": INLINE | {"after": ["extract"], "not_before": "0 13 * * *"},
+        "report": INLINE | {"after": ["load"]},
+    }
+    desk.put(NIGHTLY | {"jobs": jobs})
+    desk.world.caller.answer = failing("extract")
+    desk.world.until(NOON + 90)
+
+    def shown(run: str = RUN) -> list[tuple[Any, ...]]:
+        view = desk.view(run.partition(".")[2])
+        names = ("state", "waits_for", "reason", "error", "finished_at")
+        return [tuple(each[name] for name in names) for each in view["jobs"][1:]]
+
+    def explained(job_id: str) -> Any:
+        return desk.api.get(f"/v1/jobs/{job_id}/explain", at="2026-11-21T12:01:00Z").json
+
+    def waits_for(job_id: str) -> Any:
+        return desk.api.get(f"/v1/runs/{job_id}.20261121T120100Z").json.get("waits_for")
+
+    assert [each[0] for each in shown()] == ["SKIPPED", "SKIPPED"]
+    assert (waits_for("load"), waits_for("extract")) == (None, None)
+    desk.world.caller.answer = lambda _: Returned("fine")
+    desk.api.post({}, "/v1/runs/extract.20261121T120100Z/redrive")
+    desk.world.work()
+    assert shown() == [("WAITS", ["extract"], None, None, None), ("WAITS", ["load"], None, None, None)]
+    assert desk.view()["counts"] | {"waiting": 2, "due": 1, "left": 0} == desk.view()["counts"]
+    assert (waits_for("load"), waits_for("report")) == (["extract"], ["load"])
+    assert (explained("load")["verdict"], explained("load")["sentence"]) == ("waits", f"It waits for extract of {RUN}.")
+    assert explained("nightly")["sentence"] == (
+        "It is DEAD, and continues after the redrive of a step. 0 of its 3 steps have ended; it waits for extract "
+        "(WAITING)."
+    )
+    step = desk.world.runs("extract")[0]
+    desk.world.tell(desk.world.about(step, MessageKind.COMPLETE))
+    desk.world.until(NOON + 150)
+    whole = desk.view()
+    assert (whole["state"], whole["error"], whole["code"]) == ("WAITING", None, None)
+    assert [each[0] for each in shown()] == ["DUE", "WAITS"]
+    assert waits_for("load") == []
+    assert explained("load")["sentence"] == f"Its start in {RUN} is at 2026-11-21T13:00:00Z."
+    desk.world.until(NOON + 3700)
+    assert states(desk.view()) == dict.fromkeys(jobs, "SUCCEEDED")
+
+
+def test_workflows_do_not_show_steps_of_a_deleted_workflow_as_waiting(desk: Desk) -> None:
+    desk.put(NIGHTLY | {"jobs": {"extract": INLINE, "load": INLINE | {"after": ["extract"]}}})
+    desk.world.caller.answer = failing("extract")
+    desk.world.until(NOON + 90)
+    desk.world.caller.answer = lambda _: Failed("later", code="http.503")
+    desk.patch("extract", {"retry": {"max_attempts": 9}})
+    desk.api.post({}, "/v1/runs/extract.20261121T120100Z/redrive")
+    desk.world.work()
+    desk.api.delete("/v1/jobs/nightly")
+    desk.world.until(NOON + 100)
+    assert "waits_for" not in desk.api.get("/v1/runs/load.20261121T120100Z").json
 
 
 def test_workflows_rerun_executes_part_of_a_run_and_takes_over_the_rest(desk: Desk) -> None:

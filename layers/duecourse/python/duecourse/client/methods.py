@@ -1074,7 +1074,8 @@ class Methods(ABC):
         """Read a run.
 
         Returns the run with its last 20 attempts. Instead of a result above 2 KB, the response has its size and a
-        temporary address (`result_url`).
+        temporary address (`result_url`). If an ended run of a step may continue because of a redrive, the response
+        has `waits_for`.
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """

@@ -314,12 +314,14 @@ def get_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     """Read a run.
 
     Returns the run with its last 20 attempts. Instead of a result above 2 KB, the response has its size and a temporary
-    address (`result_url`).
+    address (`result_url`). If an ended run of a step may continue because of a redrive, the response has `waits_for`.
     """
     run_id = run_id_in(parameters)
     run = api.runs.get(request.tenant, run_id)
     url = api.runs.link(run)
     body = single_run_document(run)
+    if (view := api.explain.redriven(run, request.tags, request.budget.charge)) is not None:
+        body["waits_for"] = list(view.step(run.job_id).waits_for)
     if url is not None:
         body |= {"result_url": url, "result_url_seconds": LINK_SECONDS}
     return Answer(HTTPStatus.OK, "run_read", body, facts={"run_id": run_id})

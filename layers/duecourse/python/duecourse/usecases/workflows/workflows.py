@@ -458,6 +458,21 @@ class WorkflowRuns:
         records = self.workflows.records(run.tenant, [name_in(run, step) for step in graph.steps])
         return viewed(run, graph, ends, records)
 
+    def look_again(self, run: Run, charge: Charge = free) -> WorkflowRunView | None:
+        """Return the steps of an ended workflow's run that continues after a redriven step, or None. `run` is this run,
+        or the run of a step of it. Raises the errors of `charge`. This takes one read if no step was redriven.
+        """
+        if run.workflow is None or not run.state.final or (run.is_step and not may_run_again(run)):
+            return None
+        of = run_of(run.identity, read_ref(run.workflow).workflow)
+        found = self.workflows.read(run.tenant, of, [0])
+        if found.run is None or not found.ends.again:
+            return None
+        try:
+            return self.look(found.run, charge)
+        except (NoWorkflowRunError, GraphMissingError):
+            return None
+
     def lasting_failures(self, run: Run) -> list[str]:
         """Return the failed steps of a dead run, with reasons, if a redrive of the run would start none of its steps.
         Otherwise return an empty list.
