@@ -14,7 +14,7 @@ from typing import Any
 from duecourse.limits import LANES, MAX_DELAY_SECONDS, MAX_SHARDS, MESSAGE_RETENTION_DAYS, METRICS_NAMESPACE
 from infra.settings.alarms_config import AlarmsConfig
 from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
-from infra.settings.lanes_config import CALLBACK_CONCURRENCY, MAX_MAX_CONCURRENCY, MIN_MAX_CONCURRENCY, LaneConfig
+from infra.settings.lanes_config import MAX_MAX_CONCURRENCY, MIN_MAX_CONCURRENCY, LaneConfig
 from infra.settings.stores_config import ArchiveConfig, StageBuckets, bucket_problems, key_problem
 from infra.settings.targets_config import AllowedTargetsConfig, task_problems
 from infra.settings.throughput_config import ThroughputConfig
@@ -270,10 +270,15 @@ class StageConfig:
         fits = (self.reserved_concurrency.dispatch or 0) <= MAX_MAX_CONCURRENCY
         checks.append(("reserved_concurrency.dispatch", fits, f"must not be more than {MAX_MAX_CONCURRENCY}"))
         taken = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in self.lanes.values())
-        taken += CALLBACK_CONCURRENCY + self.reserved_concurrency.whole
+        taken += self.reserved_concurrency.whole
         fits = taken <= self.account_concurrency
-        parts = f"the lanes, the reserved concurrency and {CALLBACK_CONCURRENCY} for callbacks"
-        checks.append(("account_concurrency", fits, f"must be at least {taken}, the sum of {parts}"))
+        checks.append(
+            (
+                "account_concurrency",
+                fits,
+                f"must be at least {taken}, the sum of the lanes and the reserved concurrency",
+            )
+        )
         with_rest = self.reserved_concurrency.whole + UNRESERVED_CONCURRENCY
         fits = not self.reserved_concurrency.whole or with_rest <= self.account_concurrency
         remedy = f"must be at least {with_rest}, because AWS keeps {UNRESERVED_CONCURRENCY} unreserved"

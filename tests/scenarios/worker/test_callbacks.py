@@ -9,6 +9,7 @@ from duecourse.domain.runs.callbacks import NOTHING, Heartbeat, read_token
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
+from duecourse.limits import WORKER_SECONDS
 from duecourse.messages import Complete, MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing
 from duecourse.testing.clock import SettableClock
@@ -46,6 +47,10 @@ def test_callbacks_complete_a_waiting_run_with_its_result_hours_later(world: Wor
 class CallbackWorld(World):
     """Messages about callbacks have their own queue, and reach workers that belong to no lane."""
 
+    def __init__(self, tables: Tables) -> None:
+        super().__init__(tables)
+        self.lease_seconds = WORKER_SECONDS["long"]
+
     def handle(self, held: Held) -> None:
         if held.message.command.kind not in (MessageKind.COMPLETE, MessageKind.FAIL):
             return super().handle(held)
@@ -78,7 +83,7 @@ def test_callbacks_from_their_own_queue_end_runs_and_start_attempts_in_the_lane_
 
 def test_callbacks_queue_deletes_messages_that_could_start_a_run(tables: Tables) -> None:
     world = CallbackWorld(tables)
-    world.add(waiting_job())
+    world.add(job(""))
     world.office.run()
     held = world.wheel.receive()
     assert held is not None

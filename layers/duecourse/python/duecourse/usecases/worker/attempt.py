@@ -215,8 +215,8 @@ class LaneWorker:
         if self.rules.lane is None and not isinstance(message.command, Complete | Fail):
             # A dead letter could start a run, so the message is deleted.
             report.counts["MessagesUnreadable"] += 1
-            problem = f"a message of kind {message.command.kind} is not a callback"
-            report.add("message_unreadable", alarming=True, message_id=received.message_id, error=problem)
+            wrong = f"a message of kind {message.command.kind} is not a callback"
+            report.add("message_unreadable", alarming=True, message_id=received.message_id, error=wrong)
             return Disposition.ACK, report
         last = received.receive_count >= self.rules.max_receive_count - 1
         item = WorkItem(message, received, self._context(received, deadline), report, near_limit=last)
