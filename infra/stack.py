@@ -102,7 +102,10 @@ class DuecourseStack(Stack):
             RunsTable=runs.name,
             DeadLetterQueueUrl=letters.queue.queue_url,
             ShardQueueUrl=parts.shard_queue.queue.queue_url,
-            **{f"Lane{name.title().replace(' ', '')}Url": queue.queue_url for name, queue in parts.lanes.every.items()},
+            **{
+                f"Lane{name.title().replace(' ', '')}Url": queue.queue_url
+                for name, queue in parts.lanes.watched.items()
+            },
             DeathsTopicArn=notices.deaths.topic_arn,
             AlarmsTopicArn=notices.alarms.topic_arn,
             PagesTopicArn=notices.pages.topic_arn,

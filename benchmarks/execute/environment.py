@@ -14,6 +14,7 @@ ENVIRONMENT = {
     "DUECOURSE_RUN_RETENTION_DAYS": "90",
     "DUECOURSE_QUEUE_URL": QUEUE,
     "DUECOURSE_BULK_URL": f"{QUEUE}-bulk",
+    "DUECOURSE_CALLBACK_URL": f"{QUEUE}-callbacks",
     **{f"DUECOURSE_{of}_URL_{lane}": QUEUE for of in ("QUEUE", "BULK") for lane in ("HIGH", "NORMAL", "LOW", "LONG")},
     "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
     "DUECOURSE_MAX_RECEIVE_COUNT": "10",

@@ -75,7 +75,7 @@ class Quietly:
     name = "use_case"
 
     def __init__(self) -> None:
-        self._execute = Wiring(ExecuteSettings.from_env(ENVIRONMENT)).workers[False]
+        self._execute = Wiring(ExecuteSettings.from_env(ENVIRONMENT)).workers["normal"]
 
     def events(self, runs: Sequence[RunMessage], _jobs: Sequence[Job]) -> list[dict[str, Any]]:
         """Return the events of the handler."""

@@ -28,14 +28,10 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000
     received = [_received(record, context) for record in event["Records"]]
-    batch = _workers()[_of_bulk(event["Records"][0])](received, deadline)
+    workers, queue = _workers(), event["Records"][0]["eventSourceARN"].rpartition(":")[2]  # of the whole batch
+    batch = workers.get(queue, workers[os.environ["DUECOURSE_QUEUE_URL"].rpartition("/")[2]])(received, deadline)
     publish(batch.report, logger, metrics, function="execute", lane=os.environ["DUECOURSE_LANE"])
     return {"batchItemFailures": [{"itemIdentifier": message_id} for message_id in batch.retained]}
-
-
-def _of_bulk(record: dict[str, Any]) -> bool:
-    """Return whether the batch is from the bulk queue of the lane. All messages of a batch are from the same queue."""
-    return bool(record["eventSourceARN"].rpartition(":")[2] == os.environ["DUECOURSE_BULK_URL"].rpartition("/")[2])
 
 
 def _received(record: dict[str, Any], context: LambdaContext) -> ReceivedMessage:

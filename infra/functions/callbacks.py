@@ -10,9 +10,9 @@ from infra.parts import SharedResources
 
 def callbacks(scope: Construct, parts: SharedResources) -> PythonFunction:
     """Return the function. It reads a run and its job, writes heartbeats, and sends completions and failures to the
-    run's lane.
+    queue of callbacks. It cannot send to lanes: their messages can start runs.
     """
-    jobs, runs, lanes = parts.jobs, parts.runs, parts.lanes
+    jobs, runs, queue = parts.jobs, parts.runs, parts.lanes.callbacks
     function = PythonFunction(
         scope,
         "Callbacks",
@@ -22,9 +22,9 @@ def callbacks(scope: Construct, parts: SharedResources) -> PythonFunction:
         timeout_seconds=29,  # an HTTP API has a timeout of 30 s
         memory_mb=512,
         reserved_concurrency=parts.config.reserved_concurrency.callbacks,
-        environment=parts.settings("JOBS_TABLE", "RUNS_TABLE", "SHARDS") | lanes.environment,
+        environment=parts.settings("JOBS_TABLE", "RUNS_TABLE", "SHARDS") | {"DUECOURSE_CALLBACK_URL": queue.queue_url},
     )
     function.allow(["dynamodb:GetItem"], [jobs.arn])
     function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [runs.arn])  # UpdateItem: heartbeats
-    function.allow(["sqs:SendMessage"], lanes.arns)
+    function.allow(["sqs:SendMessage"], [queue.queue_arn])
     return function

@@ -13,6 +13,7 @@ from infra.functions.live_alias import LiveAlias, Release
 from infra.functions.python_function import PythonFunction
 from infra.nag import acknowledge_wildcards
 from infra.parts import SharedResources
+from infra.settings.lanes_config import CALLBACK_CONCURRENCY, CALLBACK_LANE
 from infra.settings.stores_config import beginning_of
 from infra.settings.targets_config import AllowedTargetsConfig
 
@@ -93,7 +94,9 @@ class Execute(Construct):
             worker.function.node.add_dependency(rights)  # no message is received before the permissions exist
 
     def _worker(self, name: str) -> PythonFunction:
-        """Return the function of one lane. It reads both queues of the lane, each with its own concurrency limit."""
+        """Return the function of one lane. It reads both queues of the lane, and that of CALLBACK_LANE also reads the
+        callbacks. Each queue has its own concurrency limit.
+        """
         parts, lane = self._parts, self._parts.config.lanes[name]
         queue, bulk = parts.lanes.queues[name], parts.lanes.bulk[name]
         worker = PythonFunction(
@@ -110,6 +113,7 @@ class Execute(Construct):
                 "DUECOURSE_LATE_SECONDS": str(parts.config.alarms.lateness_seconds[name]),
                 "DUECOURSE_QUEUE_URL": queue.queue_url,
                 "DUECOURSE_BULK_URL": bulk.queue_url,
+                "DUECOURSE_CALLBACK_URL": parts.lanes.callbacks.queue_url,
                 "DUECOURSE_ACCOUNT": Aws.ACCOUNT_ID,
                 "DUECOURSE_PARTITION": Aws.PARTITION,
                 "DUECOURSE_REGION": Aws.REGION,
@@ -135,6 +139,7 @@ class Execute(Construct):
         for source, construct_id, most, pollers in (
             (queue, "Queue", lane.max_concurrency, lane.pollers),
             (bulk, "BulkQueue", lane.bulk_max_concurrency, lane.bulk_pollers),
+            *([(parts.lanes.callbacks, "CallbackQueue", CALLBACK_CONCURRENCY, None)] if name == CALLBACK_LANE else []),
         ):
             worker.consume(
                 source.queue_arn,

@@ -81,12 +81,14 @@ def tick(scope: Construct, parts: SharedResources, archive: ArchiveStore) -> Pyt
             "DUECOURSE_PING_URL": parts.config.ping_url or "none",
             **parts.settings("JOBS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "SHARD_QUEUE_URL", "PRIVATE_TARGETS"),
             **parts.lanes.environment,
+            "DUECOURSE_CALLBACK_URL": parts.lanes.callbacks.queue_url,
         },
     ).function
     function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [parts.jobs.arn])
     function.allow(["dynamodb:Query"], [parts.jobs.index_arn(DUE_INDEX)])
     function.allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], [parts.shard_queue.queue.queue_arn])
-    function.allow(["sqs:GetQueueAttributes"], [*parts.lanes.arns, *(queue.queue_arn for queue in letters)])
+    queues = [*parts.lanes.watched.values(), *letters]
+    function.allow(["sqs:GetQueueAttributes"], [queue.queue_arn for queue in queues])
     source = Stack.of(scope).format_arn(
         service="lambda",
         resource="event-source-mapping",

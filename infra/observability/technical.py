@@ -65,7 +65,7 @@ def _rounds(config: StageConfig) -> Iterator[Row]:
 
 
 def _queues(watched: Monitored) -> Iterator[Row]:
-    lanes = watched.parts.lanes.every
+    lanes = watched.parts.lanes.watched
     others = {"shards": watched.parts.shard_queue.queue, "dead letters": watched.parts.dead_letters.queue}
     every: dict[str, sqs.IQueue] = {**lanes, **others}
     every |= {f"{name.lower()}'s dead letters": queue for name, queue in watched.letters.items()}
@@ -165,7 +165,7 @@ def _costs(watched: Monitored) -> Iterator[Row]:
     ]
     sent = [
         (of_queue(queue, "NumberOfMessagesSent", statistic="Sum", seconds=FIVE_MINUTES), 1.0)
-        for queue in watched.parts.lanes.every.values()
+        for queue in watched.parts.lanes.watched.values()
     ]
     yield heading(
         "## Costs\nTable capacity units, GB-seconds (duration times memory, an estimate: Lambda bills each "

@@ -1,6 +1,6 @@
-"""The queues: the `high`, `normal`, `low` and `long` lanes, which hold runs until they are due and distribute them;
-their common dead-letter queue; and the shard queue with one message group per shard, so that only one dispatch runs per
-shard.
+"""The queues: the `high`, `normal`, `low` and `long` lanes, which hold runs until they are due and distribute them; the
+queue of callbacks; their common dead-letter queue; and the shard queue with one message group per shard, so that only
+one dispatch runs per shard.
 """
 
 from collections.abc import Mapping
@@ -12,12 +12,13 @@ from constructs import Construct
 from duecourse.limits import MESSAGE_RETENTION_DAYS, SHARD_RETENTION_SECONDS, SHARD_VISIBILITY_SECONDS
 from infra.nag import acknowledge
 from infra.settings.config import StageConfig
+from infra.settings.lanes_config import CALLBACK_LANE
 from infra.stores.encryption import Encryption
 
 
 class DeadLettersQueue(Construct):
-    """One dead-letter queue for all lanes. SQS itself moves the messages, so a redrive in the AWS console returns them
-    to their source.
+    """One dead-letter queue for all lanes and the callbacks. SQS itself moves the messages, so a redrive in the AWS
+    console returns them to their source.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
@@ -33,7 +34,8 @@ class DeadLettersQueue(Construct):
 
 class LaneQueues(Construct):
     """Two standard queues per lane, all with the same dead-letter queue: `queues` for jobs with a seat, `bulk` for the
-    others (docs/sizing.md).
+    others (docs/sizing.md). `callbacks` has the completions and failures that callers without a token of the API
+    report, so that the function that accepts them cannot send to a lane. Workers of CALLBACK_LANE receive them.
     """
 
     def __init__(
@@ -62,11 +64,17 @@ class LaneQueues(Construct):
 
         self.queues: Mapping[str, sqs.Queue] = {name: queue(name, name.capitalize()) for name in config.lanes}
         self.bulk: Mapping[str, sqs.Queue] = {name: queue(name, f"{name.capitalize()}Bulk") for name in config.lanes}
+        self.callbacks = queue(CALLBACK_LANE, "Callbacks")
 
     @property
     def every(self) -> Mapping[str, sqs.Queue]:
         """All queues by their name: `normal`, `normal bulk`."""
         return {**self.queues, **{f"{name} bulk": queue for name, queue in self.bulk.items()}}
+
+    @property
+    def watched(self) -> Mapping[str, sqs.Queue]:
+        """The queues whose messages workers must process soon, by their name."""
+        return {**self.every, "callbacks": self.callbacks}
 
     @property
     def arns(self) -> list[str]:

@@ -22,6 +22,12 @@ MAX_SEATS = 100
 DEFAULT_BULK = 100
 """The default maximum number of concurrent executions of a bulk queue whose lane has pollers."""
 
+CALLBACK_LANE = "normal"
+"""The lane whose workers receive the callbacks of the runs of all lanes."""
+
+CALLBACK_CONCURRENCY = 10
+"""The maximum number of concurrent executions for callbacks. An execution processes ten of them in about 0.1 s."""
+
 NO_MAXIMUM = 0
 """The value for the deployment that removes a lane's maximum concurrency, before another deployment adds pollers
 (docs/sizing.md).

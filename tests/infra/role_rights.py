@@ -53,7 +53,7 @@ STORES = {
     "KmsPublicKeys": "token keys",
     "KmsTokens": "token keys",
     "LambdaEventSource": "archive source",
-    "SqsQueueDepths": "lanes and shards and archive failures",
+    "SqsQueueDepths": "lanes and callbacks and shards and archive failures",
     "SqsReceived": "own queue",
     "SqsShardQueue": "shards",
     "SsmSecrets": "secrets",
@@ -111,6 +111,7 @@ def stores(stack: Stack) -> dict[str, str]:
         "RunsTable": "runs",
         "ShardQueueUrl": "shards",
         "DeadLetterQueueUrl": "dead letters",
+        "LaneCallbacksUrl": "callbacks",
         "DeathsTopicArn": "deaths",
         "BusName": "bus",
         "ResultsBucket": "results",
@@ -179,7 +180,9 @@ def asked_for(stack: Stack, name: str) -> Rights:
             continue
         for store in STORES[call.adapter].split(" and "):
             rights.setdefault(store, set()).update(actions_of(call))
-    if kind_of(name) == "Execute":  # a worker also sends to its own lane
+    if name == "Callbacks":  # its only queue
+        rights["callbacks"] = rights.pop("lanes")
+    elif kind_of(name) == "Execute":  # a worker also sends to its own lane
         rights["own queue"] |= rights["lanes"]
     else:  # the only queue from which it receives messages
         rights.setdefault("dead letters", set()).update(rights.pop("own queue", set()))
@@ -211,13 +214,19 @@ def expected(stack: Stack, name: str) -> Rights:
 
 def table(stack: Stack) -> str:
     """Return the permissions of all functions as docs/security.md shows them: without logs and traces, which are the
-    same for all.
+    same for all. Only the workers of one lane receive callbacks.
     """
     rows = ["| function | resources | actions |", "|---|---|---|"]
     seen: dict[str, Rights] = {}
     for name in sorted(stack.functions()):
-        seen.setdefault(kind_of(name), granted(stack, name))
-        assert seen[kind_of(name)] == granted(stack, name), "the lanes' workers may do the same"
+        own = granted(stack, name)
+        received = own.pop("callbacks", None) if kind_of(name) == "Execute" else None
+        known = seen.setdefault(kind_of(name), own)
+        same = {
+            store: actions for store, actions in known.items() if (kind_of(name), store) != ("Execute", "callbacks")
+        }
+        assert same == own, "the lanes' workers may do the same"
+        known |= {} if received is None else {"callbacks": received}
     for kind, rights in seen.items():
         own = sorted((store, actions) for store, actions in rights.items() if store not in ("*", "logs"))
         for number, (store, actions) in enumerate(own or [("nothing", {"nothing"})]):

@@ -33,6 +33,7 @@ TICK = {
     "DUECOURSE_ARCHIVE_SOURCE": "91eaeb7e-c976-1234-9451-8709db01f137",
     "DUECOURSE_PING_URL": "none",
     "DUECOURSE_PRIVATE_TARGETS": "refuse",
+    "DUECOURSE_CALLBACK_URL": "https://sqs.example/callbacks",
 } | QUEUES
 DISPATCH = {
     "DUECOURSE_STAGE": "dev",
@@ -52,6 +53,7 @@ EXECUTE = {
     "DUECOURSE_RUN_RETENTION_DAYS": "90",
     "DUECOURSE_QUEUE_URL": "https://sqs.example/high",
     "DUECOURSE_BULK_URL": "https://sqs.example/high-bulk",
+    "DUECOURSE_CALLBACK_URL": "https://sqs.example/callbacks",
     "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
     "DUECOURSE_MAX_RECEIVE_COUNT": "5",
     "DUECOURSE_LATE_SECONDS": "5",

@@ -28,6 +28,7 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
         items={[
           pair("State", <RunStatus state={run.state} />),
           pair("Reason", run.reason === null ? null : reasonText(run.reason)),
+          pair("Waits for the steps", run.waits_for?.join(", ") || null),
           pair("Job", <Link href={to.job(run.job_id)}>{run.job_id}</Link>),
           pair(
             "Occurrence",

@@ -160,6 +160,14 @@ def test_renamed_jobs_runs_cannot_lock_the_old_id_until_the_job_is_renamed_back(
     assert runs.lock("default", OLD, mine, free) is None
 
 
+def test_renamed_jobs_deletion_frees_the_lock_of_the_former_id(any_tables: Stores) -> None:
+    store, runs = any_tables.job_store(SettableClock(NOON)), any_tables.run_store()
+    moved = move(store, *added(store, job()))
+    assert moved is not None
+    assert store.delete(moved, deleted_at=NOON + 1)
+    assert runs.locked("default", OLD) == Lock("", NOON + 1)
+
+
 def test_renamed_jobs_that_allow_overlap_take_no_lock(any_tables: Stores) -> None:
     store, runs = any_tables.job_store(SettableClock(NOON)), any_tables.run_store()
     assert move(store, *added(store, job(overlap=Overlap.ALLOW))) is not None

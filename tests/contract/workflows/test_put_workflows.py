@@ -61,7 +61,7 @@ class Desk:
         world, workflows = self.world, self.world.workflows if store is None else store
         return ManageWorkflows(
             *(self.office.api.editing, workflows),
-            CancelRuns(world.run_store, world.wheel, world.clock, world.randomness),
+            CancelRuns(world.run_store, world.workflows, world.wheel, world.clock, world.randomness),
             *(self.tables.limits(), world.clock, InlineExecutor(), RETENTION_DAYS),
         )
 

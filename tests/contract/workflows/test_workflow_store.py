@@ -90,3 +90,12 @@ def test_workflow_store_withdrawn_end_and_its_late_repetition_do_not_count(store
     assert ended == StepOutcomes(succeeded=0b10, skipped=0b1, rounds=((0, 1),), again=True)
     store.withdraw("default", RUN, {0: 1}, [], expires_at=LATER)
     assert store.read("default", RUN, [0]).ends == ended, "withdrawn twice"
+
+
+def test_workflow_store_runs_with_withdrawn_ends_are_found_among_many(store: WorkflowStore) -> None:
+    runs = [RunName("nightly", int(NOON) + minute) for minute in range(120)]
+    for run in (runs[0], runs[119]):
+        store.withdraw("default", run, {PART_STEPS: 1}, [0, 1], expires_at=LATER)
+    store.record_end("default", runs[1], 0, StepOutcome.FAILED, expires_at=LATER)
+    assert store.redriven("default", runs) == [runs[0], runs[119]]
+    assert store.redriven("default", []) == store.redriven("other", runs) == []

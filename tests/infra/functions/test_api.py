@@ -26,7 +26,7 @@ OUTPUTS = {
     "AlarmsTopicArn", "PagesTopicArn", "TicketsTopicArn",
     "ApiFunction", "ApiId", "ApiUrl", "BusName", "CallbacksFunction", "DeadLetterQueueUrl", "DeathsTopicArn",
     "DispatchFunction", "ExecuteHighFunction", "ExecuteLongFunction", "ExecuteLowFunction", "ExecuteNormalFunction",
-    "JobsTable", *LANE_OUTPUTS, "ResultsBucket", "RunsTable",
+    "JobsTable", *LANE_OUTPUTS, "LaneCallbacksUrl", "ResultsBucket", "RunsTable",
     "ShardQueueUrl", "ReconcileFunction", "TickFunction",
     "ArchiveBucket",
     "ArchiveDatabase",

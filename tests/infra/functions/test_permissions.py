@@ -38,6 +38,20 @@ def test_permissions_each_function_has_exactly_what_its_code_requires(stack: Sta
         assert granted(stack, name) == expected(stack, name), name
 
 
+def test_permissions_callbacks_reach_only_their_own_queue_which_one_lane_reads(stack: Stack) -> None:
+    queue = stack.output("LaneCallbacksUrl")
+    senders = {name for name in stack.functions() if "sqs:SendMessage" in granted(stack, name).get("callbacks", ())}
+    sends = [each for each in granted(stack, "Callbacks").items() if "sqs:SendMessage" in each[1]]
+    assert (senders, sends) == ({"Callbacks"}, [("callbacks", {"sqs:SendMessage"})])
+    mappings = stack.resources("AWS::Lambda::EventSourceMapping").values()
+    (mapping,) = [each for each in mappings if queue in written(each["EventSourceArn"])]
+    assert stack.consumer(mapping) == stack.output("ExecuteNormalFunction")
+    assert mapping["ScalingConfig"] == {"MaximumConcurrency": 10}
+    assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    lane, own = (stack.resources("AWS::SQS::Queue")[each] for each in (stack.output("LaneNormalUrl"), queue))
+    assert own == lane
+
+
 def test_permissions_runs_of_all_tenants_are_read_only_by_the_api_of_a_stage_with_operators() -> None:
     stack = Stack("prod", template("prod", operator_tenant="platform"))
     for name in stack.functions():

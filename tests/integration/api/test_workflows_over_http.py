@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.states import RunState, reason_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
+from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import json_event, jwt_caller
@@ -383,6 +384,37 @@ def test_workflows_deletion_ends_the_runs_of_the_workflow(desk: Desk) -> None:
     assert [run.state for run in desk.world.runs("slow")] == [RunState.CANCELLED]
 
 
+@pytest.mark.parametrize(
+    ("ended", "extract", "others"),
+    [
+        (("DEAD", "steps_failed"), {}, {}),
+        (("SUCCEEDED", None), {"may_fail": True}, {}),
+        (("DEAD", "not_retryable"), {}, {"stuck": {"job": {"target": HTTP_TARGET}}}),
+    ],
+)
+def test_workflows_deletion_ends_a_redriven_step_of_an_ended_run(
+    desk: Desk, ended: tuple[str, str | None], extract: dict[str, Any], others: dict[str, Any]
+) -> None:
+    """The third run ends at its deadline, after the failure of the step."""
+    jobs = {"extract": INLINE | extract, "load": INLINE | {"after": ["extract"]}, **others}
+    desk.put(NIGHTLY | {"deadline_seconds": 60, "jobs": jobs})
+    later = Failed("later", code="http.503", retry_after=50)
+    desk.world.caller.answer = lambda call: later if call.job.id == "stuck" else failing("extract")(call)
+    desk.world.until(NOON + 130)
+    (run,) = desk.world.runs("nightly")
+    assert (run.state, reason_of(run)) == ended
+    desk.world.caller.answer = lambda _: Failed("later", code="http.503")
+    desk.patch("extract", {"retry": {"max_attempts": 9}})
+    desk.api.post({}, "/v1/runs/extract.20261121T120100Z/redrive")
+    desk.world.work()
+    assert [each.state for each in desk.world.runs("extract")] == [RunState.RETRYING]
+    assert desk.api.delete("/v1/jobs/nightly").status == 204
+    desk.world.until(NOON + 140)
+    (step,) = desk.world.runs("extract")
+    assert (step.state, reason_of(step)) == (RunState.CANCELLED, "workflow_over")
+    assert desk.world.runs("nightly") == [run]
+
+
 @pytest.mark.parametrize("overlap", ["skip", "allow"])
 def test_workflows_deletion_ends_a_run_older_than_a_thousand_others(desk: Desk, overlap: str) -> None:
     desk.put(NIGHTLY | {"overlap": overlap, "jobs": {"slow": {"job": {"target": HTTP_TARGET}}}})
@@ -510,6 +542,65 @@ def test_workflows_unknown_run_is_not_found(desk: Desk, local: str) -> None:
 # --- run again
 
 
+def test_workflows_show_what_later_steps_wait_for_while_a_redriven_step_runs(desk: Desk) -> None:
+    jobs = {
+        "extract": {"job": {"target": HTTP_TARGET, "completion": "callback", "retry": {"max_attempts": 1}}},
+        "load": INLINE | {"after": ["extract"], "not_before": "0 13 * * *"},
+        "report": INLINE | {"after": ["load"]},
+    }
+    desk.put(NIGHTLY | {"jobs": jobs})
+    desk.world.caller.answer = failing("extract")
+    desk.world.until(NOON + 90)
+
+    def shown(run: str = RUN) -> list[tuple[Any, ...]]:
+        view = desk.view(run.partition(".")[2])
+        names = ("state", "waits_for", "reason", "error", "finished_at")
+        return [tuple(each[name] for name in names) for each in view["jobs"][1:]]
+
+    def explained(job_id: str) -> Any:
+        return desk.api.get(f"/v1/jobs/{job_id}/explain", at="2026-11-21T12:01:00Z").json
+
+    def waits_for(job_id: str) -> Any:
+        return desk.api.get(f"/v1/runs/{job_id}.20261121T120100Z").json.get("waits_for")
+
+    assert [each[0] for each in shown()] == ["SKIPPED", "SKIPPED"]
+    assert (waits_for("load"), waits_for("extract")) == (None, None)
+    desk.world.caller.answer = lambda _: Returned("fine")
+    desk.api.post({}, "/v1/runs/extract.20261121T120100Z/redrive")
+    desk.world.work()
+    assert shown() == [("WAITS", ["extract"], None, None, None), ("WAITS", ["load"], None, None, None)]
+    assert desk.view()["counts"] | {"waiting": 2, "due": 1, "left": 0} == desk.view()["counts"]
+    assert (waits_for("load"), waits_for("report")) == (["extract"], ["load"])
+    assert (explained("load")["verdict"], explained("load")["sentence"]) == ("waits", f"It waits for extract of {RUN}.")
+    assert explained("nightly")["sentence"] == (
+        "It is DEAD, and continues after the redrive of a step. 0 of its 3 steps have ended; it waits for extract "
+        "(WAITING)."
+    )
+    step = desk.world.runs("extract")[0]
+    desk.world.tell(desk.world.about(step, MessageKind.COMPLETE))
+    desk.world.until(NOON + 150)
+    whole = desk.view()
+    assert (whole["state"], whole["error"], whole["code"]) == ("WAITING", None, None)
+    assert [each[0] for each in shown()] == ["DUE", "WAITS"]
+    assert waits_for("load") == []
+    assert explained("load")["sentence"] == f"Its start in {RUN} is at 2026-11-21T13:00:00Z."
+    desk.world.until(NOON + 3700)
+    assert states(desk.view()) == dict.fromkeys(jobs, "SUCCEEDED")
+
+
+def test_workflows_do_not_show_steps_of_a_deleted_workflow_as_waiting(desk: Desk) -> None:
+    desk.put(NIGHTLY | {"jobs": {"extract": INLINE, "load": INLINE | {"after": ["extract"]}}})
+    desk.world.caller.answer = failing("extract")
+    desk.world.until(NOON + 90)
+    desk.world.caller.answer = lambda _: Failed("later", code="http.503")
+    desk.patch("extract", {"retry": {"max_attempts": 9}})
+    desk.api.post({}, "/v1/runs/extract.20261121T120100Z/redrive")
+    desk.world.work()
+    desk.api.delete("/v1/jobs/nightly")
+    desk.world.until(NOON + 100)
+    assert "waits_for" not in desk.api.get("/v1/runs/load.20261121T120100Z").json
+
+
 def test_workflows_rerun_executes_part_of_a_run_and_takes_over_the_rest(desk: Desk) -> None:
     desk.world.caller.answer = failing("eu")
     desk.put()
@@ -545,6 +636,32 @@ def test_workflows_rerun_shows_a_carried_over_step_unchanged_after_its_redrive(d
     view = desk.view(rerun)
     after = {each["id"]: (each["state"], each["run"]) for each in view["jobs"]}
     assert (view["state"], after["extract"], after["eu"]) == ("SUCCEEDED", ("DEAD", None), ("LEFT", None))
+
+
+def test_workflows_redrive_of_a_rerun_with_a_carried_over_failure_is_refused_and_names_its_run(desk: Desk) -> None:
+    desk.world.caller.answer = failing("eu", "us")
+    desk.put()
+    desk.world.until(NOON + 90)
+    desk.world.caller.answer = lambda _: Returned("fine")
+    rerun = desk.rerun("eu").json["id"]
+    desk.world.until(NOON + 120)
+    calls = len(desk.world.caller.calls)
+    answer = desk.api.post({}, f"/v1/runs/{rerun}/redrive")
+    assert (answer.status, kind(answer), answer.json["state"]) == (409, "nothing-to-redrive", "DEAD")
+    assert answer.json["detail"] == (
+        f"No failed step of {rerun} is dead in this run: us (failed in {RUN}). Rerun it from these steps."
+    )
+    body = {"job_id": "nightly"}
+    many = desk.api.post(body | {"dry_run": True}, "/v1/dead-letters/redrive").json
+    assert (many["redriven"], many["refused"]) == (1, 1)
+    many = desk.api.post(body, "/v1/dead-letters/redrive").json
+    assert (many["redriven"], many["refused"]) == (1, 1), "the first run is redriven"
+    desk.world.until(NOON + 130)
+    assert len(desk.world.caller.calls) == calls + 3
+    assert [desk.view(each)["state"] for each in (RUN.partition(".")[2], rerun.partition(".")[2])] == [
+        "SUCCEEDED",
+        "DEAD",
+    ]
 
 
 def test_workflows_rerun_with_the_same_key_is_the_same_rerun(desk: Desk) -> None:

@@ -82,6 +82,7 @@ def environ(stage: Stage, ministack: str) -> dict[str, str]:
         "LANE": "normal",
         "QUEUE_URL": stage.lane,
         "BULK_URL": f"{stage.lane}-bulk",
+        "CALLBACK_URL": f"{stage.lane}-callbacks",
         "DEATHS_TOPIC_ARN": stage.topic,
         "MAX_RECEIVE_COUNT": "5",
         "PRIVATE_TARGETS": "allow",

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion, Concurrency, JobState, Overlap, Rate, RetryPolicy
+from duecourse.domain.jobs.job import Breaker, Completion, Concurrency, JobState, Overlap, Rate, RetryPolicy
 from duecourse.domain.runs.states import RunState, reason_of
 from duecourse.messages import MessageKind
+from duecourse.usecases.runs.requests import RunRequest
 from duecourse.usecases.runs.skip_next import SKIPPED
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT
@@ -156,3 +157,65 @@ def test_recreated_job_is_not_blocked_by_a_run_of_the_deleted_job(world: World) 
     world.add(job("* * * * *", at=NOON + 75))
     world.until(NOON + 200)
     assert world.states("tick-tock") == [(60, RunState.WAITING), (120, RunState.SUCCEEDED), (180, RunState.SUCCEEDED)]
+
+
+@pytest.mark.parametrize("overlap", [Overlap.SKIP, Overlap.QUEUE, Overlap.NEWEST, Overlap.REPLACE, Overlap.ALLOW])
+def test_recreated_job_runs_under_the_former_id_of_a_renamed_and_deleted_job(office: Office, overlap: Overlap) -> None:
+    office.world.add(job("* * * * *", overlap=overlap))
+    office.world.until(NOON + 60)
+    office.api.renaming.rename("default", "tick-tock", "daily", by="anna")
+    office.world.until(NOON + 120)
+    office.delete("daily")
+    office.world.clock.advance(1)
+    office.world.add(job("* * * * *", at=NOON + 121, overlap=overlap))
+    office.world.until(NOON + 300)
+    assert [each for each in office.world.states("tick-tock") if each[0] > 120] == [(180, S), (240, S), (300, S)]
+    assert office.api.renaming.rename("default", "tick-tock", "hourly", by="anna").view.job.id == "hourly"
+
+
+@pytest.mark.parametrize(
+    "limited",
+    [
+        {"overlap": Overlap.SKIP},
+        {"overlap": Overlap.QUEUE},
+        {"overlap": Overlap.NEWEST},
+        {"overlap": Overlap.REPLACE},
+        {"overlap": Overlap.ALLOW, "active_limit": 1},
+        {"overlap": Overlap.ALLOW, "concurrency": Concurrency("crm", 1)},
+        {"overlap": Overlap.QUEUE, "concurrency": Concurrency("crm", 1)},
+        {"overlap": Overlap.ALLOW, "rate": Rate("crm", 6, 1)},
+        {"overlap": Overlap.ALLOW, "breaker": Breaker("crm", 1, 60)},
+    ],
+)
+def test_recreated_job_leaves_no_run_behind_where_runs_of_the_deleted_job_were_active_or_waited(
+    world: World, office: Office, limited: dict[str, Any]
+) -> None:
+    made: dict[str, Any] = limited | {"retry": RetryPolicy(max_attempts=1)}
+    slow = {"completion": Completion.CALLBACK, "completion_seconds": 900}
+    world.add(job("", **made, **slow))
+    for _ in range(3):
+        office.run()
+    world.until(NOON + 30)
+    office.delete()
+    world.clock.advance(1)
+    world.add(job("* * * * *", at=NOON + 31, max_runs=3, **made))
+    office.run()
+    world.until(NOON + 3600)
+    new = [run for run in world.runs("tick-tock") if run.due >= NOON + 31]
+    assert [run.state for run in world.runs("tick-tock") if not run.state.final] == []
+    assert {run.state for run in new} <= {S, K}
+    assert S in {run.state for run in new}
+    assert world.wait_queues.length("default", "tick-tock", limit=10) == 0
+
+
+def test_recreated_job_starts_a_run_for_a_key_that_a_request_for_the_deleted_job_had_used(office: Office) -> None:
+    office.world.add(job(""))
+    asked = RunRequest("anna", "once")
+    office.api.manual.run(office.job(), asked)
+    office.world.until(NOON + 5)
+    office.delete()
+    office.world.clock.advance(1)
+    office.world.add(job("", at=NOON + 6))
+    office.api.manual.run(office.job(), asked)
+    office.world.until(NOON + 20)
+    assert len(office.world.caller.calls) == 2

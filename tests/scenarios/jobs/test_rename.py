@@ -266,6 +266,18 @@ def test_rename_reserves_the_old_name_until_its_runs_have_expired(office: Office
     assert office.job(NEW).names(NOON + 92 * DAY_SECONDS) == (NEW,)
 
 
+def test_rename_lets_a_new_job_run_under_the_old_name_after_its_reservation(office: Office) -> None:
+    """DynamoDB may remove the expired lock some days later."""
+    office.create("* * * * *")
+    renamed(office)
+    later = NOON + 92 * DAY_SECONDS
+    office.world.clock.set(later)
+    office.create("* * * * *", OLD)
+    office.run(job_id=OLD)
+    office.world.work()
+    assert [run.state for run in office.world.runs(OLD)] == [SUCCEEDED]
+
+
 def test_rename_former_names_are_freed_by_deleting_the_job(office: Office) -> None:
     office.create("* * * * *")
     renamed(office)

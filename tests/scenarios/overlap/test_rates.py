@@ -337,6 +337,20 @@ def test_rates_status_has_the_runs_that_wait_and_until_when(world: World) -> Non
     assert [(each.key, each.waiting, each.rated) for each in listed] == [("crm", 0, 2)]
 
 
+def test_rates_status_has_runs_that_wait_until_the_same_instant(world: World) -> None:
+    on_demand(world)
+    on_demand(world, job_id="tock")
+    asked(world, 2)
+    asked(world, 1, "tock")
+    for run in [run for run in all_runs(world) if isinstance(run, Queued)]:
+        same = replace(run, not_before=NOON + 10, fencing_token="another")
+        assert world.run_store.write(same, run) is None
+    limits = world.office.api.key_limits
+    found = limits.get("default", "crm").rated
+    assert [run.not_before for run in found] == [NOON + 10, NOON + 10]
+    assert [run.run_id for run in found] == sorted(run.run_id for run in found)
+
+
 def test_rates_faster_rate_applies_to_the_starts_before_it(world: World) -> None:
     on_demand(world, per_minute=1, burst=100)
     asked(world, 100)

@@ -4,17 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Job, JobState, Overlap, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Job, JobState, Lane, Overlap, RetryPolicy
 from duecourse.domain.runs.callbacks import NOTHING, Heartbeat, read_token
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
+from duecourse.limits import WORKER_SECONDS
 from duecourse.messages import Complete, MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, throttled
+from duecourse.testing.wheel import Held
+from duecourse.usecases.worker.work_item import WorkerRules
 from tests.support.jobs import NOON, job
 from tests.support.one_run import the_run
+from tests.support.tables import Tables
 from tests.support.world import World
 
 SOON = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
@@ -38,6 +42,74 @@ def test_callbacks_complete_a_waiting_run_with_its_result_hours_later(world: Wor
     run = the_run(world)
     assert (run.state, run.result, run.attempt) == (RunState.SUCCEEDED, {"rows": 3}, 1)
     assert len(world.caller.calls) == 1
+
+
+class CallbackWorld(World):
+    """Messages about callbacks have their own queue, and reach workers that belong to no lane."""
+
+    def __init__(self, tables: Tables) -> None:
+        super().__init__(tables)
+        self.lease_seconds = WORKER_SECONDS["long"]
+
+    def handle(self, held: Held) -> None:
+        if held.message.command.kind not in (MessageKind.COMPLETE, MessageKind.FAIL):
+            return super().handle(held)
+        return self.handle_callback(held)
+
+    def handle_callback(self, held: Held) -> None:
+        rules = WorkerRules(None, self.wheel.max_receive_count, self.settings.run_retention_days)
+        worker = self.wiring(self.worker_clock).worker(rules, self.wheel, self.caller)
+        batch = worker([self.wheel.received(held)], self.clock.now() + self.lease_seconds)
+        self.note(batch.report)
+        if batch.retained:
+            self.wheel.put_back(held)
+
+
+@pytest.mark.parametrize("lane", list(Lane))
+def test_callbacks_from_their_own_queue_end_runs_and_start_attempts_in_the_lane_of_the_job(
+    tables: Tables, lane: Lane
+) -> None:
+    world = CallbackWorld(tables)
+    world.add(waiting_job(**({"timeout_seconds": 300} if lane is Lane.LONG else {"priority": lane})))
+    world.until(NOON + 130)
+    world.tell(world.about(the_run(world), MessageKind.FAIL, error="no"))
+    assert the_run(world).state is RunState.RETRYING
+    assert world.wheel.sent[-1].message.lane is lane
+    world.until(NOON + 140)
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 2)
+    world.tell(world.about(the_run(world), MessageKind.COMPLETE, result=3))
+    assert (the_run(world).state, the_run(world).result) == (RunState.SUCCEEDED, 3)
+
+
+def test_callbacks_queue_deletes_messages_that_could_start_a_run(tables: Tables) -> None:
+    world = CallbackWorld(tables)
+    world.add(job(""))
+    world.office.run()
+    held = world.wheel.receive()
+    assert held is not None
+    world.handle_callback(held)
+    assert (world.runs("tick-tock"), world.caller.calls, len(world.wheel)) == ([], [], 0)
+    assert [event.action for report in world.reports for event in report.events] == ["message_unreadable"]
+
+
+@pytest.mark.parametrize("lane", list(Lane))
+def test_callbacks_that_made_a_run_dead_start_it_in_its_lane_after_a_redrive_of_their_message(
+    tables: Tables, lane: Lane
+) -> None:
+    world = CallbackWorld(tables)
+    world.add(waiting_job(**({"timeout_seconds": 300} if lane is Lane.LONG else {"priority": lane})))
+    world.until(NOON + 130)
+    world.tell(world.about(the_run(world), MessageKind.FAIL, error="no", retryable=False))
+    world.until(NOON + 200)
+    assert the_run(world).state is RunState.DEAD
+    assert [held.message.command.kind for held in world.wheel.dead_letters] == [MessageKind.FAIL]
+    world.wheel.redrive()
+    world.work()
+    run = the_run(world)
+    assert (run.state, run.attempt, run.lane) == (RunState.WAITING, 2, lane)
+    world.tell(world.about(run, MessageKind.COMPLETE, result=3))
+    assert the_run(world).state is RunState.SUCCEEDED
+    assert len(world.caller.calls) == 2
 
 
 def test_callbacks_use_a_token_that_is_valid_for_one_record(world: World) -> None:

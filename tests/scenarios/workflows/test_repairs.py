@@ -2,7 +2,7 @@
 
 import pytest
 
-from duecourse.domain.jobs.job import Overlap
+from duecourse.domain.jobs.job import Completion, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.check import workflow_fields
@@ -10,13 +10,14 @@ from duecourse.domain.workflows.graph import Rule
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from duecourse.usecases.jobs.job_errors import KeyReusedError
+from duecourse.usecases.runs.commands import NothingToRedriveError
 from duecourse.usecases.runs.rerun import NoStepError, NoWorkflowRunError, RunNotEndedError
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, DIAMOND, INSTANT, WorkflowWorld
 from tests.support.workflows import graph_of
 from tests.support.world import ANNA
 
-S, D, K = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED
+S, D, K, W = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED, RunState.WAITING
 
 
 def failed(world: WorkflowWorld, *failing: str) -> None:
@@ -92,7 +93,7 @@ def test_workflow_recovery_rerun_of_a_rerun_takes_over_the_results_of_both_runs(
     world.until(NOON + 110)
     assert world.state("report", first.name.local) == (K, "upstream_failed"), "us counts as it ended"
     dead = world.run("nightly", first.name.local)
-    assert (dead.state, dead.error) == (D, "failed: us (http.500)")
+    assert (dead.state, dead.error) == (D, f"failed: us (failed in nightly.{INSTANT})")
     world.answers.failing = set()
     second = world.rerun(["us"], first.name.local)
     world.until(NOON + 120)
@@ -167,6 +168,65 @@ def test_workflow_recovery_rerun_is_possible_after_a_redrive_was_cancelled(world
     assert world.state(named, new.name.local) == (S, None)
     ran = [each for each in world.caller.runs if new.name.local in each]
     assert len(ran) == (2 if named == "eu" else 1), "eu counts as stopped by a failure in a rerun of us"
+
+
+def test_workflow_recovery_rerun_ends_while_a_carried_over_step_runs_again_in_the_first_run(
+    world: WorkflowWorld,
+) -> None:
+    world.add(job("", id="us", completion=Completion.CALLBACK, overlap=Overlap.ALLOW, workflow="nightly"))
+    world.begin(graph_of(DIAMOND), NOON + 90)
+    world.tell(world.about(world.run("us"), MessageKind.FAIL, error="no", retryable=False))
+    world.work()
+    assert world.state("nightly") == (D, "steps_failed")
+    new = world.rerun(["eu"])
+    world.redrive("us")
+    world.until(NOON + 110)
+    assert world.state("us") == (W, None)
+    ended = world.run("nightly", new.name.local)
+    assert ended is not None
+    assert (ended.state, ended.error) == (D, f"failed: us (failed in nightly.{INSTANT})")
+
+
+def test_workflow_recovery_redrive_without_a_dead_step_is_rejected(world: WorkflowWorld) -> None:
+    failed(world, "eu", "us")
+    world.answers.failing = set()
+    local = world.rerun(["eu"]).name.local
+    world.until(NOON + 110)
+    assert world.state("nightly", local) == (D, "steps_failed")
+    with pytest.raises(NothingToRedriveError) as refused:
+        world.api.commands.redrive("default", f"nightly.{local}")
+    assert refused.value.failed == [f"us (failed in nightly.{INSTANT})"]
+    world.redrive("us")
+    world.until(NOON + 120)
+    assert world.state("us") == (S, None)
+    with pytest.raises(NothingToRedriveError):  # the rerun keeps the earlier outcome of us
+        world.api.commands.redrive("default", f"nightly.{local}")
+
+
+def test_workflow_recovery_redrive_with_a_dead_step_beside_a_carried_over_failure_redrives_the_step(
+    world: WorkflowWorld,
+) -> None:
+    failed(world, "eu", "us")
+    world.answers.failing = {"eu"}
+    local = world.rerun(["eu"]).name.local
+    world.until(NOON + 110)
+    world.answers.failing = set()
+    world.api.commands.redrive("default", f"nightly.{local}")
+    world.until(NOON + 120)
+    assert world.state("eu", local) == (S, None)
+    ended = world.run("nightly", local)
+    assert ended is not None
+    assert (ended.state, ended.error) == (D, f"failed: us (failed in nightly.{INSTANT})")
+
+
+def test_workflow_recovery_redrive_of_a_run_with_a_cancelled_step_is_rejected(world: WorkflowWorld) -> None:
+    world.add(job("", id="extract", completion=Completion.CALLBACK, overlap=Overlap.ALLOW, workflow="nightly"))
+    world.begin(graph_of(CHAIN), NOON + 90)
+    world.cancel("extract")
+    assert world.state("nightly") == (D, "steps_failed")
+    with pytest.raises(NothingToRedriveError) as refused:
+        world.redrive("nightly")
+    assert refused.value.failed == ["extract (cancelled)"]
 
 
 def test_workflow_recovery_rerun_applies_every_rule_to_failures_that_it_takes_over(world: WorkflowWorld) -> None:

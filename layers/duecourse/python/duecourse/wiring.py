@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -458,7 +459,7 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.dispatch.watch import SHARDS, Watch
 
         settings = self.settings
-        lanes = {lane.value: url for lane, url in settings.queue_urls.items()}
+        lanes = {lane.value: url for lane, url in settings.queue_urls.items()} | {"callbacks": settings.callback_url}
         bulk = {f"{lane.value} bulk": url for lane, url in settings.bulk_urls.items()}
         letters = {url.rpartition("/")[2]: url for url in settings.letters_urls.split()}
         urls = lanes | bulk | letters | {SHARDS: settings.shard_queue_url}
@@ -490,16 +491,21 @@ class Wiring(Generic[S_co]):
         )
 
     @cached_property
-    def workers(self: Wiring[ExecuteSettings]) -> Mapping[bool, LaneWorker]:
-        """The workers of the lane: of its queue (False) and of its bulk queue (True)."""
+    def workers(self: Wiring[ExecuteSettings]) -> Mapping[str, LaneWorker]:
+        """The workers by the name of their queue: of the lane, of its bulk queue, and of the callbacks, which start no
+        runs.
+        """
         from duecourse.usecases.worker.work_item import WorkerRules
 
         settings = self.settings
         rules = WorkerRules(
             settings.lane, settings.max_receive_count, settings.run_retention_days, settings.late_seconds
         )
-        queues = {False: settings.queue_url, True: settings.bulk_url}
-        return {bulk: self.worker(rules, self.received(url), self.caller) for bulk, url in queues.items()}
+        callbacks = replace(rules, lane=None)
+        queues = {settings.queue_url: rules, settings.bulk_url: rules, settings.callback_url: callbacks}
+        return {
+            url.rpartition("/")[2]: self.worker(each, self.received(url), self.caller) for url, each in queues.items()
+        }
 
     def worker(self: Wiring[ExecuteSettings], rules: WorkerRules, received: Received, caller: Caller) -> LaneWorker:
         """Return a worker for the messages of `received`."""
@@ -729,10 +735,10 @@ class Wiring(Generic[S_co]):
         history = History(store, runs, self.timers, clock, horizon, kept_days, self.executor)
         search = RunSearch(runs, store, clock)
         single = Runs(runs, history, self.results, inputs)
-        commands = Commands(single, store, self.commands)
-        editing = EditJobs(jobs, store, self.skipping, clock)
-        cancel_runs = CancelRuns(runs, lanes, clock, randomness)
         workflow_runs = WorkflowRuns(workflows)
+        commands = Commands(single, store, workflow_runs, self.commands)
+        editing = EditJobs(jobs, store, self.skipping, clock)
+        cancel_runs = CancelRuns(runs, workflows, lanes, clock, randomness)
         overlaps = Overlaps(runs, self.wait_queues, store, clock)
         wait_queue = WaitQueue(self.wait_queues, self.forwarder(None, None), clock, randomness)
         manual = Manual(

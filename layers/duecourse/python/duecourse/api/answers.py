@@ -175,6 +175,15 @@ class SingleRunAnswer(RunAnswer):
     ]
     result_url: NotRequired[str]
     result_url_seconds: NotRequired[Count]
+    waits_for: NotRequired[
+        Annotated[
+            list[JobId],
+            Field(
+                description="The steps that the run waits for, if it belongs to a step that may run after all because "
+                "another step was redriven. Empty if the step can start."
+            ),
+        ]
+    ]
 
 
 class AcceptedAnswer(TypedDict):

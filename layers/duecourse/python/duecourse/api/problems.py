@@ -25,7 +25,7 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.CONFLICT: (
         "job-exists", "job-changed", "job-active", "job-unreadable", "idempotency-key-expired", "nothing-to-skip",
         "no-ping-expected",
-        "attempt-over", "run-ended", "not-dead", "job-deleted",
+        "attempt-over", "run-ended", "not-dead", "nothing-to-redrive", "job-deleted",
         "is-workflow", "in-workflow", "workflow-conflict", "graph-missing", "no-workflow-run", "run-not-ended",
         "calendar-in-use", "no-place",
     ),

@@ -39,7 +39,14 @@ from duecourse.usecases.jobs.job_errors import (
     PauseEndError,
 )
 from duecourse.usecases.jobs.membership import StepError
-from duecourse.usecases.runs.commands import AttemptOverError, BadTokenError, JobGoneError, NotDeadError, RunStateError
+from duecourse.usecases.runs.commands import (
+    AttemptOverError,
+    BadTokenError,
+    JobGoneError,
+    NotDeadError,
+    NothingToRedriveError,
+    RunStateError,
+)
 from duecourse.usecases.runs.lists import RunUnknownError
 from duecourse.usecases.runs.requests import LaneUnavailableError
 from duecourse.usecases.runs.rerun import NoStepError, RunNotEndedError
@@ -249,6 +256,11 @@ def _state(error: RunStateError) -> Problem:
             return StateProblem("attempt-over", detail, run.state)
         case NotDeadError():
             return StateProblem("not-dead", f"{run.name} is {run.state}; only dead runs can be redriven.", run.state)
+        case NothingToRedriveError(failed=failed):
+            detail = (
+                f"No failed step of {run.name} is dead in this run: {', '.join(failed)}. Rerun it from these steps."
+            )
+            return StateProblem("nothing-to-redrive", detail, run.state)
         case RunNotEndedError() if run.state.final:
             detail = (
                 f"{run.name} continues, because a step of it was redriven. Wait until it ends, or cancel the "

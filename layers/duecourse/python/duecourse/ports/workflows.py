@@ -78,5 +78,8 @@ class WorkflowStore(Protocol):
     def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
         """Return a workflow's run and the outcomes of its steps in these parts. Strongly consistent for each item."""
 
+    def redriven(self, tenant: str, runs: Sequence[RunName]) -> list[RunName]:
+        """Return those of these workflow runs in which outcomes were withdrawn. Strongly consistent."""
+
     def records(self, tenant: str, runs: Sequence[RunName]) -> list[Run]:
         """Return the existing records of these runs. Strongly consistent."""

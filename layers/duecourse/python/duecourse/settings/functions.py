@@ -63,6 +63,7 @@ class TickSettings(FromEnvironment):
     archive_source: str
     ping_url: str
     private_targets: str
+    callback_url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,7 @@ class DispatchSettings(_Rounds):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecuteSettings(LaneSettings):
     """The settings of the workers of one lane. `max_receive_count` comes from the lane's redrive policy. A run that
-    starts later than `late_seconds` is late.
+    starts later than `late_seconds` is late. The workers of one lane also receive the callbacks (`callback_url`).
     """
 
     lane: Lane
@@ -94,6 +95,7 @@ class ExecuteSettings(LaneSettings):
     region: str
     secret_store: str
     allowed_targets: AllowedTargets
+    callback_url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,10 +139,21 @@ class AuditSettings(_Rounds):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallbackSettings(TableSettings):
-    """The settings of the routes that accept a run's token."""
+    """The settings of the routes that accept a run's token. Their messages, for the runs of all lanes, have one queue
+    (`callback_url`).
+    """
 
-    queue_urls: Mapping[Lane, str]
-    bulk_urls: Mapping[Lane, str]
+    callback_url: str
+
+    @property
+    def queue_urls(self) -> Mapping[Lane, str]:
+        """The queue for each lane."""
+        return dict.fromkeys(Lane, self.callback_url)
+
+    @property
+    def bulk_urls(self) -> Mapping[Lane, str]:
+        """The queue for the runs of each lane without a seat."""
+        return self.queue_urls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -212,6 +212,12 @@ class DynamoWorkflows:
         ends = _ends([item for item in items if item["SK"]["S"] == ENDS])
         return WorkflowRead(None if record is None else run_item.from_item(record), ends)
 
+    def redriven(self, tenant: str, runs: Sequence[RunName]) -> list[RunName]:
+        keys = {run: ends_key(tenant, run, 0) for run in runs}  # the first part, since all parts have the mark
+        items = batch_get(self._client, self._runs_table, list(keys.values()), consistent=True)
+        marked = {item["PK"]["S"] for item in items if "again" in item}
+        return [run for run, key in keys.items() if key["PK"]["S"] in marked]
+
     def records(self, tenant: str, runs: Sequence[RunName]) -> list[Run]:
         keys = [job_key(tenant, run.job_id, RUN_PREFIX + run.local) for run in runs]
         return [run_item.from_item(item) for item in batch_get(self._client, self._runs_table, keys, consistent=True)]

@@ -78,9 +78,8 @@ class StepRunAnswer(TypedDict):
     state: Annotated[
         RunState | Literal["WAITS", "DUE", "LEFT"],
         Field(
-            description="The state of the step's run. Without a record: WAITS, DUE, LEFT if the run of the workflow "
-            "has ended, "
-            "or the outcome that a rerun carried over."
+            description="The state of the step's run. Without a record, or after a redrive of the step or an upstream "
+            "step: WAITS, DUE, LEFT if the run of the workflow has ended, or the outcome that a rerun carried over."
         ),
     ]
     reason: str | None
@@ -159,13 +158,13 @@ def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
 
 
 def _step_run(view: StepView) -> StepRunAnswer:
-    run, step = view.run, view.step
+    run, step, current = view.run, view.step, view.current
     started = None if run is None else run.started_at if run.first_started_at is None else run.first_started_at
     return StepRunAnswer(
         id=step.id,
         job_id=step.job_id,
         state=_state(view),
-        reason=None if run is None else reason_of(run),
+        reason=None if current is None else reason_of(current),
         run=None if run is None else run.run_id,
         carried_over=step.carried_over is not None,
         after=list(step.after),
@@ -173,15 +172,15 @@ def _step_run(view: StepView) -> StepRunAnswer:
         waits_for=list(view.waits_for),
         attempts=0 if run is None else run.attempt,
         started_at=millisecond(started),
-        finished_at=None if run is None else millisecond(finished_at(run)),
-        code=None if run is None else run.code,
-        error=None if run is None else run.error,
+        finished_at=None if current is None else millisecond(finished_at(current)),
+        code=None if current is None else current.code,
+        error=None if current is None else current.error,
     )
 
 
 def _state(view: StepView) -> RunState | Literal["WAITS", "DUE", "LEFT"]:
-    if view.run is not None:
-        return view.run.state
+    if view.current is not None:
+        return view.current.state
     match view.progress:
         case Pending.WAITING:
             return "WAITS"

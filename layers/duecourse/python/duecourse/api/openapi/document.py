@@ -41,7 +41,9 @@ _AUTHORISED = (
     "not-authenticated", "scope-missing", "bad-tenant", "tenant-suspended", "tenant-erased", "too-many-requests",
 )  # fmt: skip
 _BY_KEY = ("bad-key", "bad-signature", "tenant-suspended", "tenant-erased", "too-many-requests")
-_STATES = frozenset({"run-ended", "attempt-over", "not-dead", "job-deleted", "no-workflow-run", "run-not-ended"})
+_STATES = frozenset(
+    {"run-ended", "attempt-over", "not-dead", "nothing-to-redrive", "job-deleted", "no-workflow-run", "run-not-ended"}
+)
 """Problems that contain the run's state."""
 
 _IDS = ("RequestId", "CorrelationId")

@@ -398,9 +398,9 @@ def delete_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     """Delete a job.
 
     No new runs start; running attempts continue to their end. The records of the job's runs can still be read. If the
-    job is a workflow, its active runs are cancelled and its steps are kept. For the rate limit, every 20 steps count as
-    one request. After an error, repeat the request to cancel the remaining runs, even if the API reports that the job
-    does not exist.
+    job is a workflow, its active runs and the redriven steps of its other runs are cancelled, and its steps are kept.
+    For the rate limit, every 20 steps count as one request. After an error, repeat the request to cancel the remaining
+    runs, even if the API reports that the job does not exist.
     """
     job_id, charge = job_id_in(parameters), request.budget.charge
     try:

@@ -315,12 +315,14 @@ def get_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     """Read a run.
 
     Returns the run with its last 20 attempts. Instead of a result above 2 KB, the response has its size and a temporary
-    address (`result_url`).
+    address (`result_url`). If an ended run of a step may continue because of a redrive, the response has `waits_for`.
     """
     run_id = run_id_in(parameters)
     run = api.runs.get(request.tenant, run_id)
     url = api.runs.link(run)
     body = single_run_document(run)
+    if (view := api.explain.redriven(run, request.tags, request.budget.charge)) is not None:
+        body["waits_for"] = list(view.step(run.job_id).waits_for)
     if url is not None:
         body |= {"result_url": url, "result_url_seconds": LINK_SECONDS}
     return Answer(HTTPStatus.OK, "run_read", body, facts={"run_id": run_id})
@@ -381,13 +383,14 @@ def cancel_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Ans
     "/v1/runs/<run_id>/redrive",
     "dead letters",
     {202: AcceptedAnswer},
-    problems=("not-dead", "job-deleted", "lane-unavailable"),
+    problems=("not-dead", "nothing-to-redrive", "job-deleted", "lane-unavailable"),
 )
 def redrive_run(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Redrive a dead run.
 
     The run gets a new set of attempts. Only dead runs can be redriven. A workflow continues as if the failure had not
-    happened: a redrive of its run also redrives its dead steps. After a redrive of a step, the conditions of
+    happened: a redrive of its run also redrives its dead steps. Without a dead step of its own, a run of a workflow
+    whose steps failed cannot be redriven. After a redrive of a step, the conditions of
     the skipped steps after it are evaluated again. A paused step starts after it is resumed.
     """
     return _asked("redrive", parameters, lambda run_id: api.commands.redrive(request.tenant, run_id, request.principal))

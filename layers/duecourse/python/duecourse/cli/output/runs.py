@@ -48,6 +48,7 @@ def print_run(
         "target": None if target is None else target_text(target),
         "state": coloured(run.state, run.reason) + cancelling,
         "why": why,
+        "waits for": ", ".join(run.waits_for or ()) or None,
         "occurrence": at(run.occurrence),
         "started": at(run.started_at),
         "late": None if run.lateness_seconds is None else lateness(run.lateness_seconds),

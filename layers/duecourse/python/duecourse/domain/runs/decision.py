@@ -442,6 +442,8 @@ def _begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, n
             note=None,
             redriven_from=_redriven_from(run, context),
             earlier=earlier_than_next(run),
+            # A workflow's run reports how its steps ended, which its next attempt can change.
+            **({"error": None, "code": None} if run.is_workflow else {}),
         ),
         lease_until=context.lease_until,
         deadlines=deadlines,

@@ -17,8 +17,8 @@ NAMED = 3
 
 
 def waiting_for(found: Explanation, view: WorkflowRunView, *, now: float) -> Explanation:
-    """Return the explanation of a workflow's run that waits for its steps: how many have ended, and which are due or
-    active.
+    """Return the explanation of a workflow's run that waits for its steps, or continues after a redriven step: how many
+    steps have ended, and which are due or active.
     """
     ended = sum(isinstance(each.progress, StepOutcome) for each in view.steps)
     due = [each for each in view.steps if each.progress is Pending.DUE]
@@ -29,18 +29,19 @@ def waiting_for(found: Explanation, view: WorkflowRunView, *, now: float) -> Exp
     )
     until = f", until {to_iso(int(view.run.deadlines.waiting_until))}" if isinstance(view.run, Waiting) else ""
     facts = {"ended": ended, "jobs": len(view.steps), "waits_for": [each.step.id for each in due]}
-    sentence = f"{ended} of its {len(view.steps)} steps have ended; {waits}{until}."
+    again = f"It is {view.run.state}, and continues after the redrive of a step. " if view.continues else ""
+    sentence = f"{again}{ended} of its {len(view.steps)} steps have ended; {waits}{until}."
     return replace(found, sentence=sentence, facts={**found.facts, **facts})
 
 
 def step_in(whole: Explanation, view: WorkflowRunView, job: Job, *, now: float) -> Explanation:
-    """Explain why a step has no record of an instant for which its workflow's run has one. `whole` explains
-    that run.
+    """Explain why a step has no record of an instant for which its workflow's run has one, or has one that no longer
+    counts. `whole` explains that run.
     """
-    of, each = view.run, view.steps[view.graph.of_jobs[job.id]]
+    of, each = view.run, view.step(job.id)
     due = view.due(each)
-    if each.run is not None:  # the workflow's run covers several occurrences
-        found = recorded(each.run, each.run.occurrence)
+    if each.current is not None:  # the workflow's run covers several occurrences
+        found = recorded(each.current, each.current.occurrence)
         found = replace(found, sentence=f"Its workflow's run at this time is {of.name}. {found.sentence}")
     elif isinstance(each.progress, StepOutcome):
         found = Explanation(
@@ -82,7 +83,7 @@ def _due(start: str, due: int, job: Job, now: float) -> Explanation:
 
 
 def _doing(view: WorkflowRunView, each: StepView, now: float) -> str:
-    run, due = each.run, view.due(each)
+    run, due = each.current, view.due(each)
     if isinstance(run, Retrying):
         return f"{each.step.id} (RETRYING, next at {to_iso(int(run.not_before))})"
     if run is not None:

@@ -235,6 +235,9 @@ class MemoryJobStore:
             items.gone[where] = Tombstone(deleted_at, job.generation)
             self._written(None, record)
         for each in job.former:
+            former = items.locks.get((job.tenant, each.id))
+            if former is not None and former.holder == RENAMED:
+                items.locks[job.tenant, each.id] = Lock("", deleted_at)
             self.release(job.tenant, each.id, Reservation.for_renamed(job.id, each.until))
         return True
 

@@ -98,6 +98,9 @@ class MemoryWorkflows:
             ends = _ends([self.items.ends[tenant, run.job_id, run.local, part] for part in parts])
             return WorkflowRead(self.items.run(tenant, run.job_id, run.local) if with_run else None, ends)
 
+    def redriven(self, tenant: str, runs: Sequence[RunName]) -> list[RunName]:
+        return [run for run in runs if self.read(tenant, run, [0], with_run=False).ends.again]
+
     def records(self, tenant: str, runs: Sequence[RunName]) -> list[Run]:
         with self.items.lock:
             found = (self.items.run(tenant, run.job_id, run.local) for run in runs)

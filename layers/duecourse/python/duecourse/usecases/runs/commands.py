@@ -20,6 +20,7 @@ from duecourse.ports import Clock, JobStore, Lanes, Outgoing, Randomness, RunSto
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.runs.requests import LaneUnavailableError
 from duecourse.usecases.worker.work_item import CANCELLED
+from duecourse.usecases.workflows.workflows import WorkflowRuns
 
 NAMED_RUNS = 5
 """The maximum number of run ids in a change record. Further runs are only counted."""
@@ -39,6 +40,14 @@ class RunEndedError(RunStateError):
 
 class NotDeadError(RunStateError):
     """The run is not dead."""
+
+
+class NothingToRedriveError(RunStateError):
+    """The run of a workflow has failed steps, but none that died in this run. `failed` names them, with reasons."""
+
+    def __init__(self, run: Run, failed: Sequence[str]) -> None:
+        super().__init__(run)
+        self.failed = failed
 
 
 class JobGoneError(RunStateError):
@@ -106,6 +115,7 @@ class Commands:
 
     runs: Runs
     jobs: JobStore
+    workflow_runs: WorkflowRuns
     orders: CommandSender
 
     def cancel(self, tenant: str, run_id: str, by: str | None = None) -> Run:
@@ -163,13 +173,15 @@ class Commands:
     def redrive(self, tenant: str, run_id: str, by: str | None = None) -> Run:
         """Grant a dead run a new set of attempts.
 
-        Raises RunUnknownError, NotDeadError, JobGoneError or LaneUnavailableError.
+        Raises RunUnknownError, NotDeadError, JobGoneError, NothingToRedriveError or LaneUnavailableError.
         """
         run = self.runs.get(tenant, run_id)
         if run.state is not RunState.DEAD:
             raise NotDeadError(run)
         if own_job(self.jobs.current(tenant, run.job_id), run) is None:
             raise JobGoneError(run)
+        if failed := self.workflow_runs.lasting_failures(run):
+            raise NothingToRedriveError(run, failed)
         self.jobs.note(self.orders.records(ChangeAction.REDRIVEN, [run], by))
         self.orders.send_one(Redrive(), run)
         return run

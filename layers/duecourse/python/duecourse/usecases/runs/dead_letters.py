@@ -33,7 +33,8 @@ class DeadRuns:
 @dataclass(frozen=True, slots=True)
 class RedriveResult:
     """The number of runs whose redrive was sent, was `refused` by their lane, or was not sent because their job is
-    deleted (`orphaned`). `following` continues after the last run that was read (None: there are no more).
+    deleted or a redrive would start none of their steps (`orphaned`). `following` continues after the last run that was
+    read (None: there are no more).
     """
 
     sent: int
@@ -81,7 +82,8 @@ class DeadLetters:
 
         def owned(portion: Sequence[Run]) -> list[Run]:
             self._read(tenant, portion, jobs)
-            return [run for run in portion if own_job(jobs[run.job_id], run) is not None]  # else there is no target
+            known = [run for run in portion if own_job(jobs[run.job_id], run) is not None]  # else there is no target
+            return [run for run in known if not self.commands.workflow_runs.lasting_failures(run)]
 
         result = self.commands.send_many(
             Redrive(), ChangeAction.REDRIVEN, page.items, by=by, dry_run=dry_run, chosen=owned

@@ -24,6 +24,7 @@ from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.workflows.explain import instead_of, step_in, waiting_for
+from duecourse.domain.workflows.graph import read_ref
 from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, Depths, GraphMissingError, JobStore, RunStore, WaitQueues
@@ -108,8 +109,36 @@ class Explain:
             return Explained(replace(found, sentence=sentence), None), None
         if found.verdict is Verdict.QUEUED and found.run is None and isinstance(job, Job):
             return Explained(found, queued_run(job, at, job.occurrences().due(at))), None
-        view = None if found.run is None or found.run.state is not RunState.WAITING else self._view(found.run, charge)
+        if found.run is not None and found.run.is_step:
+            return self._redriven_step(job, found.run, found, tags, charge), None
+        view = None if found.run is None else self._pending(found.run, charge)
         return Explained(found if view is None else waiting_for(found, view, now=now), found.run), view
+
+    def _redriven_step(
+        self, job: JobSnapshot, run: Run, found: Explanation, tags: Set[str] | None, charge: Charge
+    ) -> Explained:
+        """Explain a step with a record. After a redrive of an upstream step, it may wait although it had ended."""
+        view = self.redriven(run, tags, charge) if isinstance(job, Job) else None
+        if view is None or not isinstance(job, Job):
+            return Explained(found, run)
+        return Explained(replace(step_in(found, view, job, now=self.clock.now()), run=run), run)
+
+    def redriven(self, run: Run, tags: Set[str] | None, charge: Charge) -> WorkflowRunView | None:
+        """Return the run of a step's workflow if the end in the step's record no longer counts because of a redrive.
+        Return None for other runs, and if the caller's `tags` do not include the workflow.
+        """
+        ref = read_ref(run.workflow) if run.workflow is not None and run.is_step else None
+        view = None if ref is None else self.workflow_runs.look_again(run, charge)
+        if ref is None or view is None or not view.step(run.job_id).again:
+            return None
+        return view if self._reached(run.tenant, ref.workflow, tags) else None
+
+    def _pending(self, run: Run, charge: Charge) -> WorkflowRunView | None:
+        """Return the steps of a workflow's run that waits for them or continues after a redriven step, else None."""
+        if run.state is RunState.WAITING:
+            return self._view(run, charge)
+        view = self.workflow_runs.look_again(run, charge)
+        return view if view is not None and view.continues else None
 
     def _reached(self, tenant: str, workflow: str, tags: Set[str] | None) -> bool:
         """Return whether a caller with these tags may see the workflow's runs. Nothing is read for a caller without

@@ -110,7 +110,7 @@ class KeyLimitsInUse:
             self.wait_queues.waiting(tenant, line, limit=MAX_SHOWN),
             sorted(
                 (run for run in timed if not run.breaker),
-                key=lambda run: (run.not_before or 0.0, run.name),
+                key=lambda run: (run.not_before or 0.0, run.run_id),
             ),
             self._paused_until(tenant, key),
             sum(run.breaker for run in timed),

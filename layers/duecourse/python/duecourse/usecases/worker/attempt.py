@@ -73,6 +73,8 @@ from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.messages import (
     Cancel,
     CheckDeadline,
+    Complete,
+    Fail,
     MessageError,
     RunMessage,
     message_about,
@@ -210,6 +212,12 @@ class LaneWorker:
             report.add("message_unreadable", alarming=True, message_id=received.message_id, error=str(problem))
             return Disposition.RETAIN, report
         report.about = about(message)
+        if self.rules.lane is None and not isinstance(message.command, Complete | Fail):
+            # A dead letter could start a run, so the message is deleted.
+            report.counts["MessagesUnreadable"] += 1
+            wrong = f"a message of kind {message.command.kind} is not a callback"
+            report.add("message_unreadable", alarming=True, message_id=received.message_id, error=wrong)
+            return Disposition.ACK, report
         last = received.receive_count >= self.rules.max_receive_count - 1
         item = WorkItem(message, received, self._context(received, deadline), report, near_limit=last)
         try:
@@ -459,6 +467,8 @@ class Starter:
         defer = partial(self.requeue.defer, item, decision.previous, message.not_before)
         if item.near_limit:
             return defer("near the receive limit")
+        if rules.lane is None:  # the message of a run that died was redriven
+            return defer("its queue is for callbacks", lane=job.lane)
         if item.context.lease_until - self.clock.now() < job.timeout_seconds + FINISH_MARGIN_SECONDS:
             # To the job's current lane: the workers of this lane may never have enough time.
             return defer("not enough time left", lane=job.lane)
@@ -728,7 +738,7 @@ class Starter:
             called_until=None if run.is_workflow else run.called_until,  # a workflow's run does not call a target
             in_workflow=None if turn is None else turn.called_until,
         )
-        return has_seat(job, self.rules.lane, start)
+        return has_seat(job, self.rules.lane or job.lane, start)
 
     def _to_bulk(self, item: WorkItem, decision: Start, job: Job) -> Disposition:
         bulk = replace(item, message=replace(item.message, bulk=True))

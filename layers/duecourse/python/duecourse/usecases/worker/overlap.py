@@ -213,7 +213,7 @@ class Overlaps:
         if held is None or not held.holder:
             return 1
         if held.holder == RENAMED:
-            return 0
+            return int(held.until <= self.clock.now())
         mine = ended is not None and held.holder == holder_of(ended, job.id)
         holder = ended if mine else self._holder(job.tenant, job.id, held)
         return int(holder is not None and (has_released(held, holder) or own_job(job, holder) is None))
@@ -285,8 +285,9 @@ class Overlaps:
                 known = record is not None and held.rank <= wanted.rank
                 if not known and (own := self._holder(job.tenant, job.id, held)) != record:
                     return Conflict(own)
-            elif held is not None and held.holder == RENAMED:  # since the job was read; it has another lock now
-                return Conflict(record)
+            elif held is not None and held.holder == RENAMED:
+                if held.until > self.clock.now():  # renamed since the job was read; it has another lock now
+                    return Conflict(record)
             elif held is not None and held.holder:
                 after = self._holder(job.tenant, job.id, held)
                 # The runs of a deleted job with the same id do not count.
@@ -313,7 +314,7 @@ class Overlaps:
             held = self.runs.locks(tenant, line)
             paused = is_paused(held, self.clock.now())
             limit = 0 if paused else places.limit
-            if 0 in held and held[0].holder == RENAMED:
+            if 0 in held and held[0].holder == RENAMED and held[0].until > self.clock.now():
                 return Conflict(record)
             mine = {place: lock for place, lock in held.items() if lock.holder == wanted.holder}
             # As in `_take`. The run may have several places: its starts of two messages at once, or before a redrive.

@@ -71,11 +71,12 @@ class WorkItem:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRules:
-    """The configuration of a worker. `max_receive_count` comes from the redrive policy: a message received more often
-    moves to the dead-letter queue. A run that starts later than `late_seconds` is late.
+    """The configuration of a worker of a lane, or of callbacks (`lane` is None). `max_receive_count` comes from the
+    redrive policy: a message received more often moves to the dead-letter queue. A run that starts later than
+    `late_seconds` is late.
     """
 
-    lane: Lane
+    lane: Lane | None
     max_receive_count: int
     run_retention_days: int
     late_seconds: float = 5.0

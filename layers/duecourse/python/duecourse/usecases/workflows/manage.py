@@ -12,13 +12,14 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.edit import same
 from duecourse.domain.jobs.job import UNREAD, Job, Reservation
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import Budget, Charge
 from duecourse.domain.workflows.check import Path, WorkflowFault, graph_faults, step_faults, time_faults
-from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
+from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef, read_ref
 from duecourse.domain.workflows.results import result_faults
-from duecourse.messages import Cancel, message_about
+from duecourse.domain.workflows.state import WorkflowState
+from duecourse.messages import Cancel, RunMessage, message_about
 from duecourse.ports import (
     Clock,
     Executor,
@@ -43,6 +44,7 @@ from duecourse.usecases.jobs.membership import (
     unreserved,
 )
 from duecourse.usecases.jobs.view import JobView, view_of
+from duecourse.usecases.workflows.workflows import WorkflowMessages
 
 
 class WorkflowInvalidError(Exception):
@@ -217,11 +219,13 @@ LOOKED_AT = 1000
 
 @dataclass(frozen=True, slots=True)
 class CancelRuns:
-    """Cancels the runs of a workflow. In addition to the newest runs, it reads those that wait for their steps, which
-    may be older than all others. The list of waiting runs may be stale, but only for new ones.
+    """Cancels the runs of a workflow, and the redriven steps of its ended runs. In addition to the newest runs, it
+    reads those that wait for their steps and those that are dead, which may be older than all others. This list may be
+    stale, but only for new ones.
     """
 
     runs: RunStore
+    workflows: WorkflowStore
     lanes: Lanes
     clock: Clock
     randomness: Randomness
@@ -231,15 +235,32 @@ class CancelRuns:
         their lanes did not accept.
         """
         found = {run.name: run for run in self.runs.page(tenant, workflow_id, limit=LOOKED_AT, before=None)}
-        waiting = self.runs.by_state(tenant, (RunState.WAITING,), limit=LOOKED_AT, job_id=workflow_id)
-        found = {run.name: run for run in waiting} | found
+        listed = self.runs.by_state(tenant, (RunState.WAITING, RunState.DEAD), limit=LOOKED_AT, job_id=workflow_id)
+        found = {run.name: run for run in listed} | found
+        own = {
+            name: run
+            for name, run in found.items()
+            if run.workflow is not None and not run.is_step and run.generation <= generation
+        }
         now = self.clock.now()
         orders = [
             message_about(run, Cancel("deleted"), now=now, nonce=self.randomness.nonce())
-            for run in found.values()
-            if run.workflow is not None and not run.is_step and run.generation <= generation and not run.state.final
+            for run in own.values()
+            if not run.state.final
         ]
+        for name in self.workflows.redriven(tenant, [name for name, run in own.items() if run.state.final]):
+            orders += self._steps(own[name], now)
         return self.lanes.send([Outgoing(order, 0) for order in orders]).count(False)
+
+    def _steps(self, run: Run, now: float) -> list[RunMessage]:
+        """Return the cancellations of the steps of an ended run that may be active or start, because of a redrive."""
+        try:
+            graph = self.workflows.graph(run.tenant, read_ref(run.workflow or ""))
+        except GraphMissingError:
+            return []
+        ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
+        state = WorkflowState(graph, run.occurrence, run.suffix, ends)
+        return WorkflowMessages(run.identity, graph, now, self.randomness).cancellations(state.to_cancel())
 
 
 PAYLOAD_REQUESTS = 2

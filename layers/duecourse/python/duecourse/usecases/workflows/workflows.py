@@ -42,7 +42,7 @@ from duecourse.domain.workflows.results import UpstreamResultError, filled, resu
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.domain.workflows.view import WorkflowRunView, viewed
 from duecourse.messages import START, Cancel, Command, Evaluate, RunMessage
-from duecourse.ports import Clock, Inputs, JobStore, Randomness, WorkflowStore
+from duecourse.ports import Clock, GraphMissingError, Inputs, JobStore, Randomness, WorkflowStore
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report
 
@@ -275,13 +275,13 @@ class Workflows:
         state = self._known(message, graph)
         if state.outcome is not WorkflowOutcome.FAILED:
             return Evaluation(state.outcome)
-        failed = self._records(message, graph, state.failed)
-        if any(not run.state.final for run in failed):
+        own = numbers_in(state.ends.failed & ~graph.may_fail & ~graph.carried_over.any)
+        records = self._records(message, graph, own)
+        if any(not run.state.final for run in records):
             return Evaluation(WorkflowOutcome.OPEN)  # redriven; its next end requests another evaluation
-        names = {each.job_id: each.id for each in graph.steps}
-        named = [f"{names[run.job_id]} ({_why(run)})" for run in failed[:NAMED_FAILURES]]
+        failed = named_failures(message.job_id, state, records)
         more = f" and {len(failed) - NAMED_FAILURES} more" if len(failed) > NAMED_FAILURES else ""
-        return Evaluation(state.outcome, f"failed: {', '.join(named)}{more}")
+        return Evaluation(state.outcome, f"failed: {', '.join(failed[:NAMED_FAILURES])}{more}")
 
     def begin(self, run: Run, report: Report) -> Outcome:
         """Start the steps that can start. If the workflow's run was itself redriven, also start its dead steps
@@ -408,6 +408,21 @@ class Workflows:
         return self.store.graph(of.tenant, read_ref(of.workflow or ""))
 
 
+def named_failures(workflow: str, state: WorkflowState, records: Iterable[Run]) -> list[str]:
+    """Return the failed steps of a run of `workflow`, each with the reason, or with the run in which a step failed that
+    a rerun carries over. `records` are the records of the steps that failed in this run.
+    """
+    found = {run.job_id: run for run in records}
+
+    def why(step: Step) -> str | None:
+        if step.carried_over is not None:
+            return f"failed in {workflow}.{step.carried_over.run}"
+        return _why(found[step.job_id]) if step.job_id in found else None
+
+    reasons = ((step.id, why(step)) for step in (state.graph.steps[number] for number in state.failed))
+    return [name if reason is None else f"{name} ({reason})" for name, reason in reasons]
+
+
 def _why(run: Run) -> str:
     """Return why a step failed. The code of a cancelled run is that of an earlier attempt."""
     return (run.code if isinstance(run, Dead) else None) or reason_of(run) or run.state
@@ -442,3 +457,36 @@ class WorkflowRuns:
         ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
         records = self.workflows.records(run.tenant, [name_in(run, step) for step in graph.steps])
         return viewed(run, graph, ends, records)
+
+    def look_again(self, run: Run, charge: Charge = free) -> WorkflowRunView | None:
+        """Return the steps of an ended workflow's run that continues after a redriven step, or None. `run` is this run,
+        or the run of a step of it. Raises the errors of `charge`. This takes one read if no step was redriven.
+        """
+        if run.workflow is None or not run.state.final or (run.is_step and not may_run_again(run)):
+            return None
+        of = run_of(run.identity, read_ref(run.workflow).workflow)
+        found = self.workflows.read(run.tenant, of, [0])
+        if found.run is None or not found.ends.again:
+            return None
+        try:
+            return self.look(found.run, charge)
+        except (NoWorkflowRunError, GraphMissingError):
+            return None
+
+    def lasting_failures(self, run: Run) -> list[str]:
+        """Return the failed steps of a dead run, with reasons, if a redrive of the run would start none of its steps.
+        Otherwise return an empty list.
+        """
+        if run.workflow is None or run.is_step:
+            return []
+        try:
+            graph = self.workflows.graph(run.tenant, read_ref(run.workflow))
+        except GraphMissingError:
+            return []
+        ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
+        state = WorkflowState(graph, run.occurrence, run.suffix, ends)
+        if state.outcome is not WorkflowOutcome.FAILED:
+            return []
+        own = numbers_in(ends.failed & ~graph.carried_over.any)
+        records = self.workflows.records(run.tenant, [name_in(run, graph.steps[number]) for number in own])
+        return [] if any(isinstance(each, Dead) for each in records) else named_failures(run.job_id, state, records)

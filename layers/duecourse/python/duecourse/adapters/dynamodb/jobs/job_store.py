@@ -557,7 +557,12 @@ class DynamoJobStore(JobPages):
             return False
         if done:
             for each in job.former:
-                self.release(job.tenant, each.id, Reservation.for_renamed(job.id, each.until))
+                # Before the id is released: a new job with this id uses the same lock. After an error, the id remains
+                # reserved until the lock has expired.
+                with suppress(AwsError):
+                    lock = run_item.freed_lock(job.tenant, each.id, deleted_at)
+                    conditional(self._client.put_item, TableName=self._runs_table, **lock)
+                    self.release(job.tenant, each.id, Reservation.for_renamed(job.id, each.until))
         return done
 
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:

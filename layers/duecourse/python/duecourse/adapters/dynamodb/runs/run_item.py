@@ -321,6 +321,13 @@ def moved_lock(job: Job, renamed: Job, table: str, released: Lock | None) -> lis
     return [{"Put": {"TableName": table, "Item": old, **is_lock(released)}}, {"Put": {"TableName": table, "Item": new}}]
 
 
+def freed_lock(tenant: str, job_id: str, now: float) -> dict[str, Any]:
+    """Return the write that frees the lock under the former id of a renamed job that is deleted at `now` (UTC
+    seconds).
+    """
+    return {"Item": lock_item(tenant, job_id, Lock("", now)), **holds({"holder": RENAMED})}
+
+
 def lock_from_item(item: Item) -> Lock:
     """Return the lock of an item."""
     return Lock(
