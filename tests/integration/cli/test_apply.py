@@ -476,6 +476,18 @@ def test_apply_moves_a_renamed_job_with_its_changes_and_then_finds_no_changes(
     assert "1 unchanged" in again.stdout
 
 
+def test_apply_shows_that_a_new_job_has_a_former_id_that_does_not_exist(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "jobs.yaml"
+    file.write_text(REPORT.format(moved="[older, nightly-report]", at="0 2 * * *"))
+    planned = run("apply", "-f", str(file), "--dry-run")
+    assert planned.exit_code == 2, planned.output
+    assert "+ job daily-report (older, nightly-report not found): 0 2 * * * (UTC), sqs\n" in planned.stdout
+    (item,) = json.loads(run("apply", "-f", str(file), "--dry-run", "--json").stdout)["items"]
+    assert (item["action"], item["not_found"]) == ("create", ["older", "nightly-report"])
+    assert run("apply", "-f", str(file), "--yes").exit_code == 0
+    assert "not found" not in run("apply", "-f", str(file), "--dry-run").stdout
+
+
 def test_apply_shows_a_rename_that_the_api_rejects_before_the_first_write(
     run: Run, desk: Desk, api: ServedApi, tmp_path: Path
 ) -> None:

@@ -147,8 +147,8 @@ def _show(steps: Sequence[Step]) -> None:
 
 
 def _summary(step: Step) -> str:
-    """Return the schedule and the target of a new job or workflow, and the former id of a renamed job; empty for other
-    steps.
+    """Return the schedule and the target of a new job or workflow, the former id of a renamed job, and the former ids
+    of a new job, none of which exists; empty for other steps.
     """
     if step.moved_from is not None:
         return f" (moved from {step.moved_from})"
@@ -158,7 +158,8 @@ def _summary(step: Step) -> str:
     target = body.get("target")
     kind = target.get("type") if isinstance(target, dict) else None
     jobs = f"{len(body['jobs'])} jobs" if step.is_workflow else body.get("task") or kind or ""
-    return f": {schedule_text(body.get('schedule'))} ({body.get('timezone', 'UTC')}), {jobs}"
+    missing = f" ({', '.join(step.not_found)} not found)" if step.not_found else ""
+    return f"{missing}: {schedule_text(body.get('schedule'))} ({body.get('timezone', 'UTC')}), {jobs}"
 
 
 def _said(step: Step) -> str:
@@ -178,6 +179,8 @@ def _document(steps: Sequence[Step]) -> Plan:
         items.append({"action": step.action.name.lower(), "kind": step.kind, "id": step.id, "differences": found})
         if step.moved_from is not None:
             items[-1]["moved_from"] = step.moved_from
+        if step.not_found:
+            items[-1]["not_found"] = list(step.not_found)
     return {"items": items, "next_cursor": None}
 
 

@@ -72,6 +72,11 @@ class Step:
         """The kind of the resource as a word."""
         return "workflow" if self.is_workflow else "job"
 
+    @property
+    def not_found(self) -> tuple[str, ...]:
+        """The former ids of a new job: it is created because no job has one of them."""
+        return self.manifest.moved_from if self.action is Action.CREATE and self.manifest is not None else ()
+
 
 def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None, *, prune: bool = False) -> list[Step]:
     """Return the steps in the order of the files. With `prune`, the removals follow: jobs that have the owner's tag and

@@ -114,12 +114,13 @@ class PlannedField(TypedDict):
 
 
 class PlannedStep(TypedDict):
-    """An item of a plan. `action` is create, change, remove or keep."""
+    """An item of a plan. `action` is create, change, remove or keep. `not_found`: the former ids of a new job."""
 
     action: str
     kind: Literal["job", "workflow"]
     id: str
     moved_from: NotRequired[str]
+    not_found: NotRequired[list[str]]
     differences: list[PlannedField]
 
 
