@@ -722,14 +722,20 @@ class AsyncMethods(ABC):
             Skipped,
         )
 
-    def send_test_notice(self, job_id: str) -> Awaitable[NotifyTest]:
+    def send_test_notice(self, job_id: str, *, idempotency_key: str | None = None) -> Awaitable[NotifyTest]:
         """Send a test notice.
 
         Starts a run of each job that the rules in `notify` name. Its payload is a notice that is marked as a test.
 
         `job_id`: the id of the job.
+
+        `idempotency_key`: your own unique key for this request, such as a UUID. You can safely repeat the request
+        with the same key.
         """
-        return self._send(Call("POST", Call.at("jobs/{job_id}/test-notice", job_id=job_id)), NotifyTest)
+        return self._send(
+            Call("POST", Call.at("jobs/{job_id}/test-notice", job_id=job_id), idempotency_key=idempotency_key),
+            NotifyTest,
+        )
 
     def get_job_warnings(self, job_id: str) -> Awaitable[JobWarnings]:
         """Read the warnings about a job.
@@ -1460,12 +1466,13 @@ class AsyncMethods(ABC):
         has `job`, its job is created or replaced together with the workflow. If the workflow is not valid, all
         errors are returned together and nothing is written. With `dry_run=true`, nothing is written: the response
         has the result that the request would have (with the ETag of the version that it would replace). The jobs
-        are written first and the workflow last. After an error, repeat the request to continue. With `If-Match` or
-        `If-None-Match`, the workflow is reserved before the first write, so 412 means that nothing was changed;
-        other changes to the workflow wait. Repeating the request with the same body changes nothing; active runs
-        keep the graph that they started with. The response of GET is a valid body. For the request rate, each job
-        that the body defines counts as one request. Every 20 jobs that are only named or removed count as one
-        request, and each named job with a payload above 4 KB counts as two. A dry run counts in the same way.
+        are written first and the workflow last. If a change at the same time prevents that, the error names the
+        jobs that were written; repeat the request to continue. With `If-Match` or `If-None-Match`, the workflow is
+        reserved before the first write, so 412 means that nothing was changed; other changes to the workflow wait.
+        Repeating the request with the same body changes nothing; active runs keep the graph that they started with.
+        The response of GET is a valid body. For the request rate, each job that the body defines counts as one
+        request. Every 20 jobs that are only named or removed count as one request, and each named job with a
+        payload above 4 KB counts as two. A dry run counts in the same way.
 
         `workflow_id`: the id of the workflow.
 
