@@ -90,11 +90,11 @@ def apply(
 ) -> None:
     """Create, change and remove jobs and workflows to match the files.
 
-    Files are YAML or JSON with any number of documents. A document is a job in the format of POST /v1/jobs with its id,
-    or a workflow with `workflow: NAME` instead of an id. Omitted fields get their defaults. If a document is not valid,
-    nothing is written. If a job changed after the plan was made, it is not written. Jobs can move between workflows,
-    and get or lose their own schedule, in one plan. With --prune a workflow can be replaced with one of another name. A job with `moved_from: OLD` is
-    renamed.
+    Files are YAML or JSON with any number of documents. A document is a job in the format of POST /v1/jobs with its
+    id, or a workflow with `workflow: NAME` instead of an id. Omitted fields get their defaults. If a document is
+    not valid, nothing is written. If a job changed after the plan was made, it is not written. Jobs can move
+    between workflows, and get or lose their own schedule, in one plan. With --prune a workflow can be replaced with
+    one of another name. A job with `moved_from: OLD` is renamed.
     """
     if prune and not owner:
         raise CliError("--prune removes only jobs that have the owner's tag; set the owner with --owner")
