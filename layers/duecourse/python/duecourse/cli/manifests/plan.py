@@ -57,7 +57,8 @@ class Step:
     `managed_by` is the owner of the files that define the job, if the change is not in them. `interim`: a version of a
     workflow that only lasts until the plan's next step for it, or a job that only such a version needs. `within`: a
     workflow writes the job first, because its new definition is only valid with the workflow's new graph. `before` is
-    the stored job; the release of the job changes its ETag.
+    the stored job; the release of the job changes its ETag. `scheduled` has the stored jobs with a schedule that the
+    workflow defines as its steps.
     """
 
     action: Action
@@ -72,6 +73,7 @@ class Step:
     interim: bool = False
     within: bool = False
     before: Job | Workflow | None = field(default=None, repr=False)
+    scheduled: tuple[Job, ...] = ()
 
     @property
     def takes_from(self) -> frozenset[str]:
@@ -125,7 +127,7 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
     steps = [step for manifest in manifests if isinstance(step := found[manifest.id], Step)]
     moved = {step.moved_from for step in steps}
     steps += [step for step in removals if step.id not in moved]
-    steps = [each for step in steps for each in (*_unscheduled(client, step, jobs), step)]
+    steps = [each for step in steps for each in (*_unscheduled(step), step)]
     while True:
         try:
             in_turn(steps)
@@ -173,16 +175,11 @@ def in_turn(steps: Sequence[Step]) -> list[list[Step]]:
     return [*groups, late[True], late[False]]
 
 
-def _unscheduled(client: Client, step: Step, jobs: Mapping[str, Manifest]) -> Iterator[Step]:
-    """Yield the changes that remove the schedules of jobs before a workflow that defines them makes them its steps."""
-    for job_id in () if step.manifest is None or not step.is_workflow else step.manifest.inline:
-        job = (
-            standing(partial(client.get_job, job_id)) if job_id not in jobs and step.action is not Action.KEEP else None
-        )
-        if job is None or job.workflow is not None or job.schedule is None:
-            continue
+def _unscheduled(step: Step) -> Iterator[Step]:
+    """Yield the changes that remove the schedules of jobs which the workflow then defines as its steps."""
+    for job in step.scheduled:
         kept = {name: job.document[name] for name in JOB_FIELDS if name not in OF_THE_WORKFLOW}
-        manifest = Manifest(job_id, {**kept, "id": job_id, "schedule": None}, file=step.manifest.file)
+        manifest = Manifest(job.id, {**kept, "id": job.id, "schedule": None}, file=step.kind)
         yield _step(manifest, job.etag, (Difference("schedule", job.document["schedule"], None),))
 
 
@@ -363,10 +360,11 @@ def _of_workflow(
         raise FaultsError(faults)
     before, moved = standing(partial(client.get_workflow, manifest.id)), dict[str, str]()
     etag, whole, after = None if before is None else before.etag, _with(manifest, new), None
+    scheduled: list[Job] = []
     try:
         after = patient(partial(_put_workflow, client, whole, etag, dry_run=True))
     except ConflictError as error:
-        moved = _moved(client, manifest, error, jobs, gives)
+        moved = _moved(client, manifest, error, jobs, gives, scheduled)
     changed = [job_id for job_id in manifest.inline if after is None or job_id in after.changed]
     faults = [] if before is None else _of_others(manifest.place(), manifest.id, before.tags, owner)
     for job_id in changed if owner is not None else ():
@@ -390,7 +388,8 @@ def _of_workflow(
         if before is not None or job_id in moved:
             found += _of_step(client, job_id, steps[job_id], manifest.inline[job_id], zone)
     step = _step(manifest, etag, tuple(found))
-    return replace(step, action=Action.CREATE if before is None else step.action, takes=moved, before=before)
+    action = Action.CREATE if before is None else step.action
+    return replace(step, action=action, takes=moved, before=before, scheduled=tuple(scheduled))
 
 
 def _with_schedule(manifest: Manifest, jobs: Mapping[str, Manifest]) -> list[str]:
@@ -404,11 +403,16 @@ def _with_schedule(manifest: Manifest, jobs: Mapping[str, Manifest]) -> list[str
 
 
 def _moved(
-    client: Client, manifest: Manifest, error: ConflictError, jobs: Mapping[str, Manifest], gives: Gives
+    client: Client,
+    manifest: Manifest,
+    error: ConflictError,
+    jobs: Mapping[str, Manifest],
+    gives: Gives,
+    scheduled: list[Job],
 ) -> dict[str, str]:
     """Return the jobs that other workflows will release for this one, each with its workflow. Jobs whose schedule the
-    plan removes are no conflict. Raises FaultsError for any other conflict of a job, and `error` itself if it is
-    another kind of conflict.
+    plan removes are no conflict; those that only the workflow defines are added to `scheduled`. Raises FaultsError
+    for any other conflict of a job, and `error` itself if it is another kind of conflict.
     """
     if error.type != "workflow-conflict" or not error.faults:
         raise error
@@ -418,12 +422,11 @@ def _moved(
         job = standing(partial(client.get_job, job_id)) if job_id else None
         if job is not None and job.workflow not in (None, manifest.id) and gives(str(job.workflow), job_id):
             moved[job_id] = str(job.workflow)
-        elif (
-            job is None
-            or job.workflow is not None
-            or job.schedule is None
-            or not (job_id in jobs or job_id in manifest.inline)
-        ):
+        elif job is not None and job.workflow is None and job.schedule is not None and job_id in jobs:
+            continue  # its own document has no schedule
+        elif job is not None and job.workflow is None and job.schedule is not None and job_id in manifest.inline:
+            scheduled.append(job)
+        else:
             faults.append(f"{manifest.place(fault.where)}: {fault}")
     if faults:
         raise FaultsError(faults)
