@@ -239,8 +239,10 @@ def test_run_commands_count_the_runs_to_cancel_in_a_dry_run(server, asked):
 
 
 def test_run_commands_cancel_nothing_if_no_runs_match(server, asked):
-    assert duecourse(server, "runs", "cancel", "--tag", "none").stdout == "No runs match.\n"
-    assert all(body["dry_run"] for _, _, body in asked)
+    result = duecourse(server, "runs", "cancel", "--tag", "none")
+    assert result.exit_code == 1
+    assert "no job has the tag none, so nothing was changed" in result.stderr
+    assert all(body["dry_run"] for _, path, body in asked if path == "/v1/runs/cancel")
 
 
 @pytest.mark.parametrize(
