@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from tests.support.deployed import STACK, asset_keys, put_asset, send, upload
@@ -39,6 +40,13 @@ def pack_stage(tree: Path, archive: Path) -> None:
                     if name != CORE and path.is_file() and "__pycache__" not in inside.parts:
                         packed.writestr(ZipInfo(f"{name}/{inside.as_posix()}", EPOCH), path.read_bytes(), ZIP_DEFLATED)
             packed.writestr(ZipInfo(TEMPLATE, EPOCH), template, ZIP_DEFLATED)
+
+
+def template_of_release(release: str) -> dict[str, Any]:
+    """The template of a release's stage `local`."""
+    with ZipFile(RELEASES / release / "stage.zip") as stage:
+        found: dict[str, Any] = json.loads(stage.read(TEMPLATE))
+    return found
 
 
 def deploy_release(endpoint: str, release: str) -> dict[str, str]:

@@ -95,6 +95,32 @@ def losses(recorded: dict[str, dict[str, Any]], now: dict[str, dict[str, Any]]) 
     return [sentence for name, before in recorded.items() for sentence in _losses_of(name, before, now.get(name))]
 
 
+def index_updates(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """A sentence for each table of two templates whose update CloudFormation refuses: it creates or deletes only one
+    global secondary index of a table in one update. An index with other keys or another projection is deleted and
+    created.
+    """
+    sentences = []
+    for name, new in after["Resources"].items():
+        old = before["Resources"].get(name)
+        if old is None or (old["Type"], new["Type"]) != ("AWS::DynamoDB::Table", "AWS::DynamoDB::Table"):
+            continue
+        one, other = _indexes(old), _indexes(new)
+        deleted = sorted(each for each in one if one[each] != other.get(each))
+        created = sorted(each for each in other if other[each] != one.get(each))
+        if len(deleted) + len(created) > 1:
+            sentences.append(
+                f"{name} deletes the indexes {deleted} and creates {created} since the last release; CloudFormation "
+                "allows one of these changes in an update: release them one after the other (docs/releases.md)"
+            )
+    return sentences
+
+
+def _indexes(table: dict[str, Any]) -> dict[str, Any]:
+    indexes: dict[str, Any] = _kept(table["Type"], table["Properties"]).get("GlobalSecondaryIndexes", {})
+    return indexes
+
+
 def _losses_of(name: str, before: dict[str, Any], after: dict[str, Any] | None) -> list[str]:
     kind = before["Type"]
     on_purpose = (

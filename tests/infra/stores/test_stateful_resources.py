@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from tests.infra.conftest import Stack
-from tests.support.stateful import HELD, RECORD, REPLACING, STAGES, losses, stateful
+from tests.support.release_code import releases
+from tests.support.release_stage import template_of_release
+from tests.support.stateful import HELD, RECORD, REPLACING, STAGES, index_updates, losses, stateful
 from tests.support.template import ROOT, template
 
 CLOUDFORMATION = ROOT / "node_modules" / "aws-cdk" / "db.json.gz"
@@ -115,3 +117,46 @@ def test_stateful_resources_that_are_new_are_no_loss() -> None:
     made = deepcopy(template("prod"))
     made["Resources"]["NewBucket"] = {"Type": "AWS::S3::Bucket"}
     assert losses(recorded("prod"), stateful(made)) == []
+
+
+def jobs_table(made: dict[str, Any]) -> dict[str, Any]:
+    properties: dict[str, Any] = made["Resources"][made["Outputs"]["JobsTable"]["Value"]["Ref"]]["Properties"]
+    return properties
+
+
+def with_indexes(*names: str) -> dict[str, Any]:
+    """The template of the last release with further indexes of the table of jobs."""
+    made = template_of_release(releases()[-1])
+    indexes = jobs_table(made)["GlobalSecondaryIndexes"]
+    indexes += [{**indexes[0], "IndexName": name} for name in names]
+    return made
+
+
+def test_stateful_resources_of_the_last_release_are_updated_by_one_index_of_a_table_at_most() -> None:
+    assert index_updates(template_of_release(releases()[-1]), template("local")) == []
+
+
+def test_stateful_resources_may_get_one_index_in_a_release_but_not_two() -> None:
+    released = template_of_release(releases()[-1])
+    assert index_updates(released, with_indexes("another")) == []
+    assert index_updates(with_indexes("another"), released) == []
+    for before, after in ((released, with_indexes("one", "two")), (with_indexes("one", "two"), released)):
+        (sentence,) = index_updates(before, after)
+        assert "['one', 'two']" in sentence
+        assert "docs/releases.md" in sentence
+
+
+def test_stateful_resources_replaced_index_counts_as_one_deleted_and_one_created() -> None:
+    released, renamed = template_of_release(releases()[-1]), template_of_release(releases()[-1])
+    jobs_table(renamed)["GlobalSecondaryIndexes"][0]["IndexName"] = "other"
+    changed_keys = template_of_release(releases()[-1])
+    jobs_table(changed_keys)["GlobalSecondaryIndexes"][0]["Projection"] = {"ProjectionType": "KEYS_ONLY"}
+    for after in (renamed, changed_keys):
+        assert len(index_updates(released, after)) == 1
+
+
+def test_stateful_resources_of_two_tables_may_get_one_index_each() -> None:
+    made = with_indexes("another")
+    runs = made["Resources"][made["Outputs"]["RunsTable"]["Value"]["Ref"]]["Properties"]
+    runs["GlobalSecondaryIndexes"].append({**runs["GlobalSecondaryIndexes"][0], "IndexName": "another"})
+    assert index_updates(template_of_release(releases()[-1]), made) == []

@@ -231,18 +231,154 @@ def test_apply_moves_a_job_between_workflows_in_one_plan(run: Run, api: ServedAp
     assert run("apply", "-f", "-", "--dry-run", text=moved).exit_code == 0
 
 
-def test_apply_needs_two_plans_for_workflows_that_exchange_jobs(run: Run, api: ServedApi) -> None:
-    text = "workflow: left\njobs: {a: {}}\nschedule:\n---\nworkflow: right\njobs: {b: {}}\nschedule:\n"
-    jobs = "".join(f"---\n{{id: {name}, schedule: null, target: {json.dumps(HTTP_TARGET)}}}\n" for name in "ab")
-    assert run("apply", "-f", "-", "--yes", text=text + jobs).exit_code == 0
+def plain_jobs(*names: str) -> str:
+    return "".join(f"---\n{{id: {name}, schedule: null, target: {json.dumps(HTTP_TARGET)}}}\n" for name in names)
+
+
+def workflows_of(desk: Desk, *names: str) -> dict[str, str | None]:
+    return {name: desk.api.get(f"/v1/jobs/{name}").json["workflow"] for name in names}
+
+
+EXCHANGE = "workflow: left\njobs: {a: {}, x: {after: [a]}}\nschedule:\n---\nworkflow: right\njobs: {b: {}}\nschedule:\n"
+
+
+def test_apply_exchanges_jobs_between_two_workflows_in_one_plan(run: Run, api: ServedApi, desk: Desk) -> None:
+    jobs = plain_jobs("a", "b", "x")
+    assert run("apply", "-f", "-", "--yes", text=EXCHANGE + jobs).exit_code == 0
     before = len(api.written)
+    swapped = EXCHANGE.replace("a:", "c:").replace("b:", "a:").replace("c:", "b:").replace("[a]", "[b]")
 
-    swapped = text.replace("a:", "c:").replace("b:", "a:").replace("c:", "b:")
-    refused = run("apply", "-f", "-", "--yes", text=swapped + jobs)
-
-    assert refused.exit_code == 1
-    assert "the workflows left, right exchange jobs; " in refused.stderr
+    planned = run("apply", "-f", "-", "--dry-run", text=swapped + jobs)
+    assert planned.exit_code == 2, planned.output
+    assert "~ workflow left (interim)\n    jobs.a: a -> null\n" in planned.stdout
+    assert "jobs.b.workflow: right -> left\n" in planned.stdout
+    assert "plan: 0 to create, 3 to change, 0 to remove" in planned.stdout
     assert len(api.written) == before
+
+    applied = run("apply", "-f", "-", "--yes", text=swapped + jobs)
+    assert applied.exit_code == 0, applied.output
+    assert api.written[before:] == ["PUT /v1/workflows/left", "PUT /v1/workflows/right", "PUT /v1/workflows/left"]
+    assert workflows_of(desk, "a", "b", "x") == {"a": "right", "b": "left", "x": "left"}
+    assert run("apply", "-f", "-", "--dry-run", text=swapped + jobs).exit_code == 0
+
+
+def test_apply_exchanges_the_only_jobs_of_workflows(run: Run, api: ServedApi, desk: Desk) -> None:
+    text = "".join(
+        f"workflow: w{number}\njobs: {{{name}: {{}}}}\nschedule:\n---\n" for number, name in enumerate("abc")
+    )
+    jobs = plain_jobs("a", "b", "c").removeprefix("---\n")
+    assert run("apply", "-f", "-", "--yes", text=text + jobs).exit_code == 0
+    moved = text.replace("a:", "A:").replace("b:", "B:").replace("{c:", "{a:").replace("A:", "b:").replace("B:", "c:")
+
+    planned = run("apply", "-f", "-", "--dry-run", text=moved + jobs)
+    assert planned.exit_code == 2, planned.output
+    assert "~ workflow w0 (interim)\n    jobs.a: a -> a--moving\n" in planned.stdout
+    assert "- job a--moving (interim)\n" in planned.stdout
+
+    applied = run("apply", "-f", "-", "--yes", text=moved + jobs)
+    assert applied.exit_code == 0, applied.output
+    assert workflows_of(desk, "a", "b", "c") == {"a": "w2", "b": "w0", "c": "w1"}
+    assert desk.api.get("/v1/jobs/a--moving").status == 404
+    assert run("apply", "-f", "-", "--dry-run", text=moved + jobs).exit_code == 0
+
+
+def test_apply_continues_an_interrupted_exchange(run: Run, api: ServedApi, desk: Desk) -> None:
+    jobs = plain_jobs("a", "b", "x")
+    assert run("apply", "-f", "-", "--yes", text=EXCHANGE + jobs).exit_code == 0
+    swapped = EXCHANGE.replace("a:", "c:").replace("b:", "a:").replace("c:", "b:").replace("[a]", "[b]")
+
+    def edited_meanwhile(method: str, path: str, query: str) -> None:
+        if (method, path, query) == ("PUT", "/v1/workflows/right", ""):
+            desk.put({"schedule": None, "name": "mine", "jobs": {"b": {}}}, "/v1/workflows/right")
+
+    api.before_each(edited_meanwhile)
+    failed = run("apply", "-f", "-", "--yes", text=swapped + jobs)
+    assert failed.exit_code == 1
+    assert "another caller changed right at the same time; run the command again" in failed.stderr
+    assert "workflow left was not changed: " in failed.stderr
+    api.before_each(lambda *_: None)
+
+    assert workflows_of(desk, "a", "b", "x") == {"a": None, "b": "right", "x": "left"}
+    assert run("apply", "-f", "-", "--yes", text=swapped + jobs).exit_code == 0
+    assert workflows_of(desk, "a", "b", "x") == {"a": "right", "b": "left", "x": "left"}
+
+
+SCHEDULED = f"---\n{{id: NAME, schedule: '@daily', target: {json.dumps(HTTP_TARGET)}}}\n"
+FLOW = "workflow: flow\nschedule: '@hourly'\njobs: {stays: {}, NAME: {after: [stays]}}\n"
+
+
+def test_apply_exchanges_a_step_and_a_job_with_its_own_schedule(run: Run, api: ServedApi, desk: Desk) -> None:
+    first = FLOW.replace("NAME", "one") + plain_jobs("stays", "one") + SCHEDULED.replace("NAME", "two")
+    assert run("apply", "-f", "-", "--yes", text=first).exit_code == 0
+    before = len(api.written)
+    second = FLOW.replace("NAME", "two") + plain_jobs("stays", "two") + SCHEDULED.replace("NAME", "one")
+
+    planned = run("apply", "-f", "-", "--dry-run", text=second)
+    assert planned.exit_code == 2, planned.output
+    assert "~ job two\n    schedule: @daily -> null\n" in planned.stdout
+    assert "~ job one\n    schedule: null -> @daily\n" in planned.stdout
+    assert "~ workflow flow\n" in planned.stdout
+    assert len(api.written) == before
+
+    applied = run("apply", "-f", "-", "--yes", text=second)
+    assert applied.exit_code == 0, applied.output
+    assert api.written[before:] == ["PUT /v1/jobs/two", "PUT /v1/workflows/flow", "PUT /v1/jobs/one"]
+    assert workflows_of(desk, "one", "two") == {"one": None, "two": "flow"}
+    assert run("apply", "-f", "-", "--dry-run", text=second).exit_code == 0
+
+
+def test_apply_moves_a_job_between_its_own_schedule_and_a_workflow_that_defines_it(
+    run: Run, api: ServedApi, desk: Desk
+) -> None:
+    alone = ETL.partition("  load:")[0] + SCHEDULED.replace("NAME", "load")
+    assert run("apply", "-f", "-", "--yes", text=alone).exit_code == 0
+
+    planned = run("apply", "-f", "-", "--dry-run", text=ETL)
+    assert planned.exit_code == 2, planned.output
+    assert "~ job load\n    schedule: @daily -> null\n" in planned.stdout
+    applied = run("apply", "-f", "-", "--yes", text=ETL)
+    assert applied.exit_code == 0, applied.output
+    assert workflows_of(desk, "load") == {"load": "etl"}
+    assert desk.api.get("/v1/jobs/load").json["target"]["url"] == "https://example.com/load"
+    assert run("apply", "-f", "-", "--dry-run", text=ETL).exit_code == 0
+
+    back = run("apply", "-f", "-", "--yes", text=alone)
+    assert back.exit_code == 0, back.output
+    assert workflows_of(desk, "load") == {"load": None}
+    assert desk.api.get("/v1/jobs/load").json["schedule"] == "@daily"
+    assert run("apply", "-f", "-", "--dry-run", text=alone).exit_code == 0
+
+
+def test_apply_gives_the_step_of_a_removed_workflow_its_own_schedule(run: Run, desk: Desk) -> None:
+    owned = ("apply", "-f", "-", "--owner", "billing", "--prune", "--yes")
+    assert run(*owned, text=ETL).exit_code == 0
+    applied = run(*owned, text=SCHEDULED.replace("NAME", "load"))
+    assert applied.exit_code == 0, applied.output
+    assert [job["id"] for job in desk.api.get("/v1/jobs").json["items"]] == ["load"]
+
+
+def test_apply_moves_a_job_whose_payload_has_results_of_the_new_workflow(run: Run, desk: Desk) -> None:
+    flows = "workflow: left\nschedule:\njobs: {a: {}LEFT}\n---\nworkflow: right\nschedule:\njobs: {b: {}RIGHT}\n"
+    moving = (
+        f"---\n{{id: z, schedule: null, target: {json.dumps(HTTP_TARGET)}, payload: '{{{{upstream.UP.state}}}}'}}\n"
+    )
+    jobs = plain_jobs("a", "b")
+    first = flows.replace("LEFT", ", z: {after: [a]}").replace("RIGHT", "") + jobs + moving.replace("UP", "a")
+    assert run("apply", "-f", "-", "--yes", text=first).exit_code == 0
+    second = flows.replace("LEFT", "").replace("RIGHT", ", z: {after: [b]}") + jobs + moving.replace("UP", "b")
+    applied = run("apply", "-f", "-", "--yes", text=second)
+    assert applied.exit_code == 0, applied.output
+    assert workflows_of(desk, "z") == {"z": "right"}
+    assert run("apply", "-f", "-", "--dry-run", text=second).exit_code == 0
+
+
+def test_apply_refuses_a_step_that_has_its_own_schedule_in_the_files(run: Run, api: ServedApi) -> None:
+    text = FLOW.replace("NAME", "one") + plain_jobs("stays") + SCHEDULED.replace("NAME", "one")
+    for _ in range(2):
+        refused = run("apply", "-f", "-", "--yes", text=text)
+        assert refused.exit_code == 1
+        assert "-:3: one has its own schedule in -:7; set it to null, or remove the step" in refused.stderr
+    assert api.written == []
 
 
 def test_apply_reports_only_the_conflicts_that_the_plan_does_not_resolve(run: Run, api: ServedApi, desk: Desk) -> None:
@@ -474,6 +610,18 @@ def test_apply_moves_a_renamed_job_with_its_changes_and_then_finds_no_changes(
     again = run(*owned, "--dry-run")
     assert again.exit_code == 0, again.output
     assert "1 unchanged" in again.stdout
+
+
+def test_apply_shows_that_a_new_job_has_a_former_id_that_does_not_exist(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "jobs.yaml"
+    file.write_text(REPORT.format(moved="[older, nightly-report]", at="0 2 * * *"))
+    planned = run("apply", "-f", str(file), "--dry-run")
+    assert planned.exit_code == 2, planned.output
+    assert "+ job daily-report (older, nightly-report not found): 0 2 * * * (UTC), sqs\n" in planned.stdout
+    (item,) = json.loads(run("apply", "-f", str(file), "--dry-run", "--json").stdout)["items"]
+    assert (item["action"], item["not_found"]) == ("create", ["older", "nightly-report"])
+    assert run("apply", "-f", str(file), "--yes").exit_code == 0
+    assert "not found" not in run("apply", "-f", str(file), "--dry-run").stdout
 
 
 def test_apply_shows_a_rename_that_the_api_rejects_before_the_first_write(

@@ -48,7 +48,7 @@ def answer(asked: Seen) -> tuple[int, object]:
     """Like the API; dead runs come in two pages, those that died last first."""
     ASKED.append((asked.method, asked.path, asked.json))
     last = isinstance(asked.json, dict) and asked.json.get("cursor") == "page-2"
-    none = isinstance(asked.json, dict) and asked.json.get("tag") == "none"
+    none = isinstance(asked.json, dict) and "none" in (asked.json.get("tag"), asked.json.get("error"))
     last = last or none
     many = {"changed": 0 if none else 100 - 99 * last, "failed": [], "next_cursor": None if last else "page-2"}
     answers: dict[tuple[str, str], object] = {
@@ -240,8 +240,13 @@ def test_run_commands_count_the_runs_to_cancel_in_a_dry_run(server, asked):
 
 
 def test_run_commands_cancel_nothing_if_no_runs_match(server, asked):
-    assert duecourse(server, "runs", "cancel", "--tag", "none").stdout == f"No listed runs match. {OMITTED}\n"
-    assert all(body["dry_run"] for _, _, body in asked)
+    result = duecourse(server, "runs", "cancel", "--tag", "none")
+    assert result.exit_code == 1
+    assert "no job has the tag none, so nothing was changed" in result.stderr
+    assert all(body["dry_run"] for _, path, body in asked if path == "/v1/runs/cancel")
+
+    none = duecourse(server, "runs", "cancel", "--error", "none").stdout
+    assert none == f"No listed runs match. {OMITTED}\n"
 
 
 OMITTED = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
@@ -55,6 +56,11 @@ from duecourse.usecases.tenants import RunQuotaError
 from duecourse.usecases.workflows.manage import NoWorkflowError, WorkflowInvalidError
 from duecourse.usecases.workflows.workflows import NoWorkflowRunError
 
+SHOWN = 10
+"""The maximum number of jobs that a problem names."""
+
+_UNCHANGED = re.compile(r"(; n|\. N)othing was changed\.")
+
 
 class StateProblem(Problem):
     """409: the run's state does not allow this request. The response contains the state (`state`)."""
@@ -83,6 +89,14 @@ def refusal(error: Exception, job_quota: int, path: Mapping[str, str], kinds: Se
         or _of_workflow(error)
     )
     return None if problem is not None and problem.kind == "invalid-job" and problem.kind not in kinds else problem
+
+
+def partly_done(problem: Problem, written: Sequence[str]) -> Problem:
+    """Return the problem of a request that changed the jobs `written` before it was rejected."""
+    shown = ", ".join(sorted(written)[:SHOWN]) + (f" and {len(written) - SHOWN} others" if len(written) > SHOWN else "")
+    why = _UNCHANGED.sub(".", problem.detail)
+    detail = f"{why} These jobs were changed before: {shown}. Send the same request again; it continues."
+    return Problem(problem.kind, detail, faults=problem.faults, headers=problem.headers)
 
 
 def busy() -> Problem:
@@ -120,12 +134,6 @@ def _of_job(error: Exception, path: Mapping[str, str]) -> Problem | None:
                 "The job's cursor cannot be read, so the job cannot be changed. "
                 "Delete the job and create it again, or contact the operator. Nothing was changed.",
             )
-        case StoreBusyError() if "workflow_id" in path:
-            detail = (
-                "Too many writes are in progress; some of the workflow's jobs may have been written. Send the same "
-                "request again"
-            )
-            return later("busy", f"{detail} in a few seconds; it continues where this request ended.")
         case StoreBusyError():
             return busy()
         case TasksUnavailableError():
@@ -191,7 +199,8 @@ def _of_run(error: Exception) -> Problem | None:
         case RunStateError():
             return _state(error)
         case LaneUnavailableError():
-            detail = "The queue did not accept the message; nothing was changed. Try again in a few seconds."
+            effect = f"only {', '.join(error.started)} was started" if error.started else "nothing was changed"
+            detail = f"The queue did not accept the message; {effect}. Try again in a few seconds."
             return later("lane-unavailable", detail)
     return None
 

@@ -70,7 +70,15 @@ class DeadRunsQuery(PageQuery):
     error: Annotated[str | None, RUN_ERROR] = None
 
 
-@route("GET", "/v1/dead-letters", "dead letters", {200: PageAnswer[RunAnswer]}, query=DeadRunsQuery, checks_tags=True)
+@route(
+    "GET",
+    "/v1/dead-letters",
+    "dead letters",
+    {200: PageAnswer[RunAnswer]},
+    query=DeadRunsQuery,
+    problems=("unknown-job",),
+    checks_tags=True,
+)
 def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List dead runs.
 
@@ -97,7 +105,7 @@ def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -
     body=RedriveBody,
     body_optional=True,
     only_for=frozenset({OPS}),
-    problems=("invalid-command", "lane-unavailable"),
+    problems=("invalid-command", "unknown-job", "lane-unavailable"),
 )
 def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Redrive dead runs.

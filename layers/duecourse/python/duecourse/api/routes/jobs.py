@@ -307,7 +307,8 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
         return _own_draft(api, request, job_id, value, job, places)
 
     if dry:
-        return _looked_at(request, api.editing.look(request.tenant, job_id, draft_for, expected), places)
+        view = api.editing.look(request.tenant, job_id, draft_for, expected, counters=api.limits.store)
+        return _looked_at(request, view, places)
     edited = api.editing.put(request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal)
     return made_answer(edited.made) if edited.created else _edited("job_replaced", edited)
 
@@ -342,7 +343,8 @@ def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
         return _own_draft(api, request, job_id, patched(job, patch), job, places)
 
     if dry:
-        return _looked_at(request, api.editing.look(request.tenant, job_id, draft_for, expected), places)
+        view = api.editing.look(request.tenant, job_id, draft_for, expected, counters=api.limits.store, existing=True)
+        return _looked_at(request, view, places)
     edited = api.editing.patch(
         request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
     )

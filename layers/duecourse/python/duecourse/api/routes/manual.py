@@ -319,7 +319,14 @@ class NotifyTestAnswer(TypedDict):
     missing: list[str]
 
 
-@route("POST", "/v1/jobs/<job_id>/test-notice", "jobs", {202: NotifyTestAnswer}, problems=("lane-unavailable",))
+@route(
+    "POST",
+    "/v1/jobs/<job_id>/test-notice",
+    "jobs",
+    {202: NotifyTestAnswer},
+    headers=("Idempotency-Key",),
+    problems=("lane-unavailable",),
+)
 def send_test_notice(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Send a test notice.
 

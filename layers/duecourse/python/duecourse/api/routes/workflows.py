@@ -25,7 +25,8 @@ from duecourse.api.bodies.workflow_answer import (
     summary_document,
     workflow_document,
 )
-from duecourse.api.problems import unknown_workflow
+from duecourse.api.problems import unavailable, unknown_workflow
+from duecourse.api.refusals import partly_done, refusal
 from duecourse.api.request import Request, etag_of, read_absent, read_expected, read_key
 from duecourse.api.routes.jobs import DryRunQuery, JobsQuery, job_page, rules_of_stage
 from duecourse.api.routes.runs import run_id_in
@@ -36,6 +37,10 @@ from duecourse.usecases.runs.requests import RunRequest
 from duecourse.usecases.workflows.manage import Workflow, WorkflowDraft, WorkflowPut, steps_cost
 
 _PROBLEMS = ("graph-missing",)
+_PUT_PROBLEMS = (
+    *("invalid-workflow", "workflow-conflict", "invalid-job", "tasks-unavailable", "job-changed"),
+    *("busy", "job-quota", "job-unreadable", "job-exists"),
+)
 
 
 class RerunBody(Body):
@@ -56,10 +61,7 @@ class RerunBody(Body):
     body=WorkflowBody,
     query=DryRunQuery,
     headers=("If-Match", "If-None-Match"),
-    problems=(
-        *("invalid-workflow", "workflow-conflict", "invalid-job", "tasks-unavailable", "job-changed"),
-        *("busy", "job-quota", "job-unreadable", "job-exists"),
-    ),
+    problems=_PUT_PROBLEMS,
     checks_tags=True,
 )
 def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
@@ -69,7 +71,8 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     its job is created or replaced together with the workflow. If the workflow is not valid, all errors are returned
     together and nothing is written. With `dry_run=true`, nothing is written: the response has the result that the
     request would have (with the ETag of the version that it would replace). The jobs are written first and the workflow
-    last. After an error, repeat the request to continue. With `If-Match` or `If-None-Match`, the workflow is reserved
+    last. If a change at the same time prevents that, the error names the jobs that were written; repeat the request to
+    continue. With `If-Match` or `If-None-Match`, the workflow is reserved
     before the first write, so 412 means that nothing was changed; other changes to the workflow wait. Repeating the
     request with the same body changes nothing; active runs keep the graph that they started with. The response of GET
     is a valid body. For the request rate, each job that the body defines counts as one request. Every 20 jobs that are
@@ -89,9 +92,18 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
         expected = replace(expected, seen=check_released(api, request, before, draft))
     if dry:
         return _put("workflow_looked_at", api.workflows.look(request.tenant, workflow_id, draft, before), dry=True)
-    put = api.workflows.put(
-        request.tenant, workflow_id, draft, before, expected, request.correlation_id, by=request.principal
-    )
+    written: list[str] = []
+    try:
+        put = api.workflows.put(
+            *(request.tenant, workflow_id, draft, before, expected, request.correlation_id),
+            by=request.principal,
+            written=written.append,
+        )
+    except Exception as error:
+        problem = refusal(error, api.settings.job_quota, parameters, _PUT_PROBLEMS) or unavailable(error)
+        if problem is None or not written:
+            raise
+        raise partly_done(problem, written) from None
     if workflow_id not in put.created:
         return _put("workflow_replaced", put)
     answer = _put("workflow_created", put)

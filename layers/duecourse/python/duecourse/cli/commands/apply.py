@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -89,11 +90,11 @@ def apply(
 ) -> None:
     """Create, change and remove jobs and workflows to match the files.
 
-    Files are YAML or JSON with any number of documents. A document is a job in the format of POST /v1/jobs with its id,
-    or a workflow with `workflow: NAME` instead of an id. Omitted fields get their defaults. If a document is not valid,
-    nothing is written. If a job changed after the plan was made, it is not written. Jobs can move between workflows in
-    one plan, and with --prune a workflow can be replaced with one of another name. A job with `moved_from: OLD` is
-    renamed.
+    Files are YAML or JSON with any number of documents. A document is a job in the format of POST /v1/jobs with its
+    id, or a workflow with `workflow: NAME` instead of an id. Omitted fields get their defaults. If a document is
+    not valid, nothing is written. If a job changed after the plan was made, it is not written. Jobs can move
+    between workflows, and get or lose their own schedule, in one plan. With --prune a workflow can be replaced with
+    one of another name. A job with `moved_from: OLD` is renamed.
     """
     if prune and not owner:
         raise CliError("--prune removes only jobs that have the owner's tag; set the owner with --owner")
@@ -147,9 +148,11 @@ def _show(steps: Sequence[Step]) -> None:
 
 
 def _summary(step: Step) -> str:
-    """Return the schedule and the target of a new job or workflow, and the former id of a renamed job; empty for other
-    steps.
+    """Return the schedule and the target of a new job or workflow, the former id of a renamed job, the former ids of a
+    new job, none of which exists, and whether the step is an interim one; empty for other steps.
     """
+    if step.interim:
+        return " (interim)"
     if step.moved_from is not None:
         return f" (moved from {step.moved_from})"
     if step.action is not Action.CREATE or step.manifest is None:
@@ -158,11 +161,13 @@ def _summary(step: Step) -> str:
     target = body.get("target")
     kind = target.get("type") if isinstance(target, dict) else None
     jobs = f"{len(body['jobs'])} jobs" if step.is_workflow else body.get("task") or kind or ""
-    return f": {schedule_text(body.get('schedule'))} ({body.get('timezone', 'UTC')}), {jobs}"
+    missing = f" ({', '.join(step.not_found)} not found)" if step.not_found else ""
+    return f"{missing}: {schedule_text(body.get('schedule'))} ({body.get('timezone', 'UTC')}), {jobs}"
 
 
 def _said(step: Step) -> str:
-    return "renamed" if step.moved_from is not None else _SAID[step.action]
+    said = "renamed" if step.moved_from is not None else _SAID[step.action]
+    return f"{said} (interim)" if step.interim else said
 
 
 def _counts(steps: Sequence[Step]) -> str:
@@ -178,6 +183,10 @@ def _document(steps: Sequence[Step]) -> Plan:
         items.append({"action": step.action.name.lower(), "kind": step.kind, "id": step.id, "differences": found})
         if step.moved_from is not None:
             items[-1]["moved_from"] = step.moved_from
+        if step.interim:
+            items[-1]["interim"] = True
+        if step.not_found:
+            items[-1]["not_found"] = list(step.not_found)
     return {"items": items, "next_cursor": None}
 
 
@@ -192,9 +201,13 @@ def _carry_out(client: Client, steps: Sequence[Step], *, quiet: bool) -> int:
     ) as progress:
         bar = progress.add_task("applying", total=len(steps))
 
+        etags: dict[str, str | None] = {}  # of workflows that the plan changes twice
+
         def work(step: Step) -> str | None:
             try:
-                carry_out(client, step)
+                etag = carry_out(client, replace(step, etag=etags.get(step.id, step.etag)))
+                if step.interim and step.is_workflow:
+                    etags[step.id] = etag
             except ApiError as error:
                 return "; ".join(told(step.manifest or Manifest(step.id, {}, file=step.kind), error))
             except ApiUnreachableError as error:

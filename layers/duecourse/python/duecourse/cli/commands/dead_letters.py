@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from duecourse.cli.commands.listing import ChosenRuns, RunFilters, output_option, print_page, run_filter
+from duecourse.cli.commands.listing import ChosenRuns, RunFilters, check_tag, output_option, print_page, run_filter
 from duecourse.cli.commands.options import answer_options, confirm, connected, page_options, yes_option
 from duecourse.cli.output.documents import RedrivenRuns, RunsToRedrive
 from duecourse.cli.output.runs import print_dead_letters
@@ -79,13 +79,17 @@ def redrive(
     asked, steps = ChosenRuns(**chosen), _Pace.read(pace)
     filters = asked.filters()
     with connected(api, sign) as client:
+        count = _count(client, filters) if not yes or pace or limit or dry_run else ""
         if dry_run:
-            _print_count(_count(client, filters), as_json)
+            if not count:
+                check_tag(client, asked.tag)
+            _print_count(count, as_json)
             return
-        count = _count(client, filters) if not yes or pace or limit else ""
         if count and not yes:
             confirm(_question(count, asked, limit))
         done = _redriven(client, filters, limit, steps, _total(count, limit))
+        if not done["redriven"] and not done["refused"]:
+            check_tag(client, asked.tag)
     if as_json:
         print_json(done)
         return

@@ -43,6 +43,8 @@ def export(
             jobs = [patient(partial(client.get_job, each)) for each in dict.fromkeys(job_ids)]
         else:
             jobs = list(every_job(client, tag))
+            if tag is not None and not jobs:
+                raise CliError(plain(f"no job has the tag {tag}; check the jobs with duecourse jobs list"))
         documents = exported(client, jobs)
     if folder is None:
         click.echo(text(documents, output), nl=False)

@@ -11,9 +11,9 @@ import click
 
 from duecourse.cli.output.documents import Listed, Total
 from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import UsageError, plain, say
+from duecourse.cli.terminal import CliError, UsageError, plain, say
 from duecourse.cli.when import instant_of, local_zone
-from duecourse.client import Page
+from duecourse.client import Client, Page
 from duecourse.client.reading import Answer
 
 A = TypeVar("A", bound=Answer)
@@ -104,6 +104,14 @@ def unlisted(states: Sequence[str], job_id: str | None) -> str | None:
     if not omitted:
         return None
     return f"Not listed across jobs: {', '.join(omitted)}. To list them for a job, name the JOB."
+
+
+def check_tag(client: Client, tag: str | None) -> None:
+    """Raise CliError if no job has the tag. A command calls this if it has found nothing."""
+    if tag is not None and not client.list_jobs(tag=tag, limit=1).items:
+        raise CliError(
+            plain(f"no job has the tag {tag}, so nothing was changed; check the jobs with duecourse jobs list")
+        )
 
 
 def print_page(

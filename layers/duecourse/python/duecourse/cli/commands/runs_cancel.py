@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from duecourse.cli.commands.listing import ChosenRuns, RunFilters, run_filter, unlisted
+from duecourse.cli.commands.listing import ChosenRuns, RunFilters, check_tag, run_filter, unlisted
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.output.documents import CancelledRuns, RunsToCancel
 from duecourse.cli.output.values import print_json
@@ -77,16 +77,20 @@ def cancel(
                 say(f"{run.id} was {run.state}; its cancellation was requested")
             return
         counts = {} if yes and not dry_run else {state: _count(client, state, filters) for state in wanted}
+        total = sum(counts.values())
+        if counts and not total:
+            check_tag(client, asked.tag)
         if dry_run:
             _print_counts(counts, omitted, as_json)
             return
-        total = sum(counts.values())
         if not yes:
             if not total:
                 _print_none(omitted)
                 return
             confirm(f"Cancel {_named(counts)} of {asked}?")
         done = _cancelled(client, wanted, filters, None if yes else total)
+        if not done.cancelled and not done.refused:
+            check_tag(client, asked.tag)
     if as_json:
         print_json(CancelledRuns(cancelled=done.cancelled, refused=done.refused))
         return

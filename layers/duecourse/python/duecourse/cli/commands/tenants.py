@@ -74,6 +74,8 @@ def show(tenant: str, stage: str, as_json: bool) -> None:
     """Show whether a tenant is active, suspended or erased."""
     with _tenant(tenant, stage) as place:
         closed = place.closed()
+        if closed is None:
+            _check_jobs(place)
     found: ShownTenant = {"tenant": tenant, "state": "active"}
     if closed is not None:
         found = {"tenant": tenant, "state": closed.state, "since": utc(closed.since), "note": closed.note}
@@ -97,6 +99,7 @@ def suspend(tenant: str, note: str | None, yes: bool, stage: str, as_json: bool)
     from duecourse.cli.tenants.suspending import suspend as act
 
     with _tenant(tenant, stage) as place:
+        _check_jobs(place)
         if not yes:
             confirm(f"Suspend the tenant {tenant} of {place.stage.stack}?")
         report = act(place, by=_caller(place.stage), note=note)
@@ -133,6 +136,7 @@ def export(tenant: str, folder: Path, stage: str, as_json: bool) -> None:
     from duecourse.cli.tenants.exporting import export as act
 
     with _tenant(tenant, stage) as place:
+        _check_jobs(place)
         report = act(place, folder)
     _print(report, as_json, secrets=", ".join(report["secrets"]) or None)
 
@@ -186,6 +190,12 @@ def _print(found: Document, as_json: bool, **texts: str | None) -> None:
 def _caller(stage: Stage) -> str:
     """Return the ARN of the operator, for the record."""
     return str(stage.clients("sts").get_caller_identity()["Arn"])
+
+
+def _check_jobs(place: Place) -> None:
+    """Print a warning if the tenant has no jobs: its id may be misspelled."""
+    if not any(place.job_ids()):
+        click.echo(f"the tenant {place.tenant} has no jobs; check its id with duecourse tenants list", err=True)
 
 
 @contextmanager

@@ -114,12 +114,16 @@ class PlannedField(TypedDict):
 
 
 class PlannedStep(TypedDict):
-    """An item of a plan. `action` is create, change, remove or keep."""
+    """An item of a plan. `action` is create, change, remove or keep. `not_found`: the former ids of a new job.
+    `interim`: a version that only lasts until the plan's next step for the workflow.
+    """
 
     action: str
     kind: Literal["job", "workflow"]
     id: str
     moved_from: NotRequired[str]
+    not_found: NotRequired[list[str]]
+    interim: NotRequired[bool]
     differences: list[PlannedField]
 
 

@@ -99,11 +99,15 @@ class Calendars:
         continues an earlier one, so it does not change the calendar.
 
         Raises ExclusionError, CalendarSizeError, CalendarUnknownError, JobVersionError, StoreBusyError, and the errors
-        of `charge` for the number of jobs.
+        of `charge` for the number of jobs; nothing is written then.
         """
         days, now, tried = packed_days(exclude), self.clock.now(), None
-        for _ in range(TRIES):
+        for number in range(TRIES):
             found = self.jobs.calendars.get(tenant, calendar_id)
+            # A job that starts to use the calendar after this read raises its revision, so the write fails.
+            users = self.jobs.calendars.users(tenant, calendar_id, limit=MAX_PER_CALL, after=after)
+            if not number:
+                charge(len(users[0]))
             if found is not None and tried is not None and replace(found, revision=tried.revision) == tried:
                 wanted = found  # this request has written it, without a response
                 break
@@ -124,13 +128,11 @@ class Calendars:
                 break
         else:
             raise StoreBusyError(f"the calendar {calendar_id}")
-        return PutCalendar(wanted, found is None, self._follow(wanted, by, after, charge))
+        return PutCalendar(wanted, found is None, self._follow(wanted, by, *users))
 
-    def _follow(self, calendar: Calendar, by: str, after: str | None, charge: Charge) -> BulkResult:
-        """Copy the calendar's days to some of its jobs. An error in one job does not stop the others."""
+    def _follow(self, calendar: Calendar, by: str, ids: Sequence[str], following: str | None) -> BulkResult:
+        """Copy the calendar's days to these of its jobs. An error in one job does not stop the others."""
         until = self.clock.now() + BULK_SECONDS
-        ids, following = self.jobs.calendars.users(calendar.tenant, calendar.id, limit=MAX_PER_CALL, after=after)
-        charge(len(ids))
         count, failed = 0, list[str]()
         for number, job_id in enumerate(ids):
             if number and self.clock.now() > until:

@@ -35,11 +35,13 @@ from duecourse.ports import (
     Creation,
     CreationTerms,
     JobFilter,
+    JobQuotaError,
     JobStore,
     KeyUsedError,
     Lanes,
     Randomness,
     Tasks,
+    TenantLimits,
     UsedKey,
 )
 from duecourse.usecases.dispatch.claim import Skipping, outgoing
@@ -120,6 +122,16 @@ class JobLimits:
     quota: int | None = None
     smallest_interval_seconds: int = 1
     seats: Mapping[Lane, int] = field(default_factory=lambda: dict.fromkeys(Lane, 100))
+
+    def check_quota(self, counters: TenantLimits, tenant: str, more: int) -> None:
+        """Raise JobQuotaError if the quota does not allow this number of `more` jobs. Every write checks this again."""
+        if more and self.quota is not None and counters.jobs(tenant) + more > self.quota:
+            raise JobQuotaError
+
+
+def counted_more(before: Job | None, after: Job) -> bool:
+    """Return whether a job counts towards the quota only after a change (None before it: a new job)."""
+    return after.counts and (before is None or not before.counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,25 +471,48 @@ class EditJobs:
         raise JobChangedError(job_id)
 
     def look(
-        self, tenant: str, job_id: str, draft_for: Callable[[Job | None], Draft], expected: Precondition = ANYTHING
+        self,
+        tenant: str,
+        job_id: str,
+        draft_for: Callable[[Job | None], Draft],
+        expected: Precondition = ANYTHING,
+        *,
+        counters: TenantLimits,
+        existing: bool = False,
     ) -> JobView:
-        """Return the job as `put` would write it, with the version of the job that it would replace. Writes nothing and
-        does not check the quota. Raises the errors of `put`, except JobChangedError.
+        """Return the job as `put` would write it, with the version of the job that it would replace; with `existing`,
+        as `patch` would write it. Writes nothing. `counters` count the jobs of the tenant. Raises the errors of `put`
+        or `patch`, except JobChangedError.
         """
         job, cursor = self.store.get_both(tenant, job_id)
+        if job is None and existing:
+            raise JobUnknownError(job_id)
         expected.check(job)
-        draft, now = self.jobs.with_calendars(draft_for(job), job), self.clock.now()
+        change = self.checked(job_id, job, cursor, self.jobs.with_calendars(draft_for(job), job))
+        if job is None and (former := self.store.current(tenant, job_id)) is not None:
+            raise self.jobs.taken(job_id, former)
+        self.jobs.limits.check_quota(counters, tenant, counted_more(job, change.job))
+        now = self.clock.now()
         if job is None:
-            new = draft.new(job_id, now)
+            return view_of(change.job, change.cursor, now=now)
+        stamped = replace(change.job, generation=job.generation, revision=job.revision)
+        return view_of(stamped, change.cursor, now=now)
+
+    def checked(self, job_id: str, job: Job | None, cursor: Cursor | None, dated: Draft) -> PauseChange:
+        """Return the job and the cursor as `put` would write them for a draft with the current days of its calendars.
+        `job` and `cursor` are the stored ones (None: there is no job). Raises the errors of `put` for the schedule and
+        the cursor.
+        """
+        now = self.clock.now()
+        if job is None:
+            new = dated.new(job_id, now)
             first = cursor_for(new, now)
             if first.occurrence is None:
                 reject_past(new.schedule, new.exclude, now)
-            return view_of(new, first, now=now)
+            return PauseChange(new, first)
         if cursor is None:
             raise JobUnreadableError(job_id)
-        change = self._change(job, cursor, draft, now)
-        stamped = replace(change.job, generation=job.generation, revision=job.revision)
-        return view_of(stamped, change.cursor, now=now)
+        return self._change(job, cursor, dated, now)
 
     def patch(
         self,

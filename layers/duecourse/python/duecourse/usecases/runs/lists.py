@@ -107,8 +107,8 @@ class History:
         """
         # The cursor is read first, so that a run that starts in the meantime is shown exactly once.
         job, cursor = self.jobs.get_both(tenant, job_id)
-        if job is None and before is None and not self.runs.page(tenant, job_id, limit=1, before=None):
-            raise JobUnknownError(job_id)
+        if before is None:
+            check_known(self.runs, tenant, job_id, job)
         if tag is not None and (job is None or tag not in job.tags):
             return RunPage((), None)
         definition = job if RunState.QUEUED in wanted.states else None
@@ -194,6 +194,12 @@ class History:
         return low, until if cursor.last is None else max(until, cursor.last)
 
 
+def check_known(runs: RunStore, tenant: str, job_id: str, job: Job | None) -> None:
+    """Raise JobUnknownError if there is neither the `job` (None: it does not exist) nor a record of its runs."""
+    if job is None and not runs.page(tenant, job_id, limit=1, before=None):
+        raise JobUnknownError(job_id)
+
+
 def without(window: Window, covered: Iterable[Window]) -> list[Window]:
     """Return the parts of a window that no other window covers, oldest first."""
     low, high = window
@@ -263,15 +269,18 @@ class RunSearch:
         tag: str | None = None,
     ) -> StatePage:
         """Return a page of the runs in `wanted.states` (all in LISTED), of one job or of the jobs that have the
-        tag.
+        tag. Raises JobUnknownError if there is neither a job `job_id` nor a record of it.
         """
         sifts = wanted.error is not None or wanted.caught_up or tag is not None
         reading = max(limit, EXAMINED) if sifts else limit
         until = None if wanted.until is None else StateMark(wanted.until, "")
         marks = [mark for mark in (until, before) if mark is not None]
         start = min(marks, key=lambda mark: mark.at, default=None)
-        names = [] if job_id is None else names_of(self.jobs.get(tenant, job_id), job_id, self.clock.now())
-        if names:
+        if job_id is not None:
+            job = self.jobs.get(tenant, job_id)
+            if before is None:
+                check_known(self.runs, tenant, job_id, job)
+            names = names_of(job, job_id, self.clock.now())
             found = by_state_of(self.runs, tenant, wanted.states, names, limit=reading + 1, before=start)
         else:
             found = self.runs.by_state(tenant, wanted.states, limit=reading + 1, before=start)

@@ -28,7 +28,13 @@ from duecourse.domain.runs.states import Run
 from duecourse.ports import Clock, Inputs, JobStore, Lanes, Outgoing, Randomness
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.report import Report
-from duecourse.usecases.runs.requests import KEPT_LONGER_DAYS, RunRequest, message_of, requested_run
+from duecourse.usecases.runs.requests import (
+    KEPT_LONGER_DAYS,
+    LaneUnavailableError,
+    RunRequest,
+    message_of,
+    requested_run,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +73,19 @@ class JobNotices:
 
     def test(self, job: Job, key: str | None) -> NotifyTest:
         """Deliver a test notice to the target of each of the job's rules. With a `key`, a repeated call delivers
-        nothing.
+        nothing. Raises LaneUnavailableError.
         """
         notice = sample_notice(job, key or self.randomness.nonce(), self.clock.now())
         targets = dict.fromkeys(rule.to for rule in job.notify)
         found = [(to, self.jobs.get(job.tenant, to.job)) for to in targets]
-        runs = []
+        runs = list[Run]()
         for to, deliverer in found:
             if deliverer is not None:
                 key, payload = f"{notice.key}/{to.format}", document_of(notice, to.format)
-                runs.append(self._run(deliverer, key, [], payload))
+                try:
+                    runs.append(self._run(deliverer, key, [], payload))
+                except LaneUnavailableError as error:
+                    raise LaneUnavailableError(str(error), [run.run_id for run in runs]) from error
         return NotifyTest(tuple(runs), tuple(to.job for to, each in found if each is None))
 
     def _deliver(self, deliverer: Job, to: NotifyTarget, notice: Notice) -> Run:

@@ -78,7 +78,11 @@ EARLIER_RECORDS = 10
 
 
 class LaneUnavailableError(Exception):
-    """The run's lane did not accept the message. Nothing has changed."""
+    """The run's lane did not accept the message, so the request has no effect except for the runs in `started`."""
+
+    def __init__(self, what: str, started: Sequence[str] = ()) -> None:
+        super().__init__(what)
+        self.started = started
 
 
 def queued_run(job: Job, occurrence: int, due: int) -> Queued:

@@ -37,8 +37,8 @@ class NoStepError(Exception):
 @dataclass(frozen=True, slots=True)
 class Reruns:
     """Starts reruns. A rerun is a new run of the same occurrence, with a separate graph. In this graph, the steps that
-    do not run again have already ended, and refer to the runs whose results they pass on. The request is written before
-    its message is sent.
+    do not run again have already ended, and refer to the runs whose results they pass on. The request and the graph are
+    written before the message is sent.
     """
 
     runs: Runs
@@ -73,10 +73,10 @@ class Reruns:
         if goes_on(run, outcome) or self._runs_again(run, graph, ends):
             raise RunNotEndedError(run)
         now = self.clock.now()
-        rerun, expires_at = rerun_graph(graph, run, begin, ends), graph_expiry(now, self.run_retention_days)
-        ref = self.workflows.put_graph(tenant, job.id, rerun, expires_at=expires_at)
         asked = self._asked(job, run, run_request, sorted(begin), now)
         standing = run_request.put(self.inputs, job, asked)
+        rerun, expires_at = rerun_graph(graph, run, begin, ends), graph_expiry(now, self.run_retention_days)
+        ref = self.workflows.put_graph(tenant, job.id, rerun, expires_at=expires_at)
         asked = asked if standing is None else standing
         new = requested_run(job, asked, run.occurrence, int(asked.requested_at))
         new = replace(new, identity=replace(new.identity, workflow=str(ref)))

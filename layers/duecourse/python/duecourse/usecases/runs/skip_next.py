@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from duecourse.domain.ids import RunIdentity
@@ -52,16 +53,13 @@ class SkipNext:
         if cursor is None or cursor.generation != job.generation:
             raise JobChangedError(job.id)
         now = self.clock.now()
-        asked = self._asked(job, count, request, now)
-        row = Row.after(job.occurrences(), int(asked.requested_at), given_back(cursor, asked.requested_at))
+        asked = self._asked(job, cursor, count, request, now)
         skipped: list[Run] = []
-        for _ in range(MAX_PASSED + count):
-            if row.at is None or len(skipped) == count:
-                break
-            record = self._record(job, cursor, row.at, row.occurrences.due(row.at), asked, now)
+        for record in self._records(job, cursor, asked, now, MAX_PASSED + count):
             if self._written(record, job) if record.due > now else self._found(record):
                 skipped.append(record)
-            row.step()
+            if len(skipped) == count:
+                break
         if not skipped:
             raise NothingToSkipError(job.id)
         # It is only known now which occurrences were skipped. Each of these records also contains the author.
@@ -69,16 +67,37 @@ class SkipNext:
         self.jobs.note([request.record(ChangeAction.SKIPPED_NEXT, job, asked, **span)])
         return skipped
 
-    def _asked(self, job: Job, count: int, request: RunRequest, now: float) -> Input:
-        """Return the request as it was first sent. It is stored only if it has a key, which allows a repetition."""
-        until = int(now) + self.run_retention_days * DAY_SECONDS
-        wanted = request.wanted("s", job, self.randomness.nonce(), ["skip", count], now=now, until=until)
+    def _asked(self, job: Job, cursor: Cursor, count: int, request: RunRequest, now: float) -> Input:
+        """Return the request as it was first sent. It is stored only if it has a key, which allows a repetition, and if
+        there is an occurrence to skip. Raises NothingToSkipError.
+        """
+        until, said = int(now) + self.run_retention_days * DAY_SECONDS, ["skip", count]
+        wanted = request.wanted("s", job, self.randomness.nonce(), said, now=now, until=until)
         if request.key is None:
             return wanted
-        asked = request.put(self.inputs, job, wanted) or wanted
+        asked = request.standing(self.inputs, "s", job, said)
+        if asked is None:
+            records = self._records(job, cursor, wanted, now, MAX_PASSED + count)
+            if not any(self._is_free(record, job) for record in records if record.due > now):
+                raise NothingToSkipError(job.id)
+            asked = request.put(self.inputs, job, wanted) or wanted
         if asked.generation != job.generation:
             raise JobChangedError(job.id)
         return asked
+
+    def _records(self, job: Job, cursor: Cursor, asked: Input, now: float, limit: int) -> Iterator[Run]:
+        """Yield the records that would skip the next occurrences, at most `limit`, oldest first."""
+        row = Row.after(job.occurrences(), int(asked.requested_at), given_back(cursor, asked.requested_at))
+        for _ in range(limit):
+            if row.at is None:
+                return
+            yield self._record(job, cursor, row.at, row.occurrences.due(row.at), asked, now)
+            row.step()
+
+    def _is_free(self, record: Run, job: Job) -> bool:
+        """Return whether the occurrence has no record of this job, so that `_written` would write one."""
+        found = self.runs.get(record.tenant, record.job_id, record.name.local)
+        return found is None or found.generation < job.created_generation
 
     def _found(self, record: Run) -> bool:
         """Return whether the same request skipped the occurrence before it was due."""

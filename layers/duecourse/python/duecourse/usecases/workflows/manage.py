@@ -13,6 +13,8 @@ from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.edit import same
 from duecourse.domain.jobs.job import UNREAD, Job, Reservation
 from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import Budget, Charge
 from duecourse.domain.workflows.check import Path, WorkflowFault, graph_faults, step_faults, time_faults
@@ -24,7 +26,6 @@ from duecourse.ports import (
     Clock,
     Executor,
     GraphMissingError,
-    JobQuotaError,
     Lanes,
     Outgoing,
     Randomness,
@@ -32,8 +33,14 @@ from duecourse.ports import (
     TenantLimits,
     WorkflowStore,
 )
-from duecourse.usecases.jobs.change import Draft, Edited, EditJobs
-from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobUnknownError, Precondition
+from duecourse.usecases.jobs.change import Draft, Edited, EditJobs, counted_more
+from duecourse.usecases.jobs.job_errors import (
+    ANYTHING,
+    JobChangedError,
+    JobUnknownError,
+    JobUnreadableError,
+    Precondition,
+)
 from duecourse.usecases.jobs.membership import (
     RESERVED_SECONDS,
     RESERVED_WAIT_SECONDS,
@@ -346,14 +353,15 @@ class ManageWorkflows:
         correlation_id: str | None = None,
         *,
         by: str | None = None,
+        written: Callable[[str], None] = lambda _: None,
     ) -> WorkflowPut:
-        """Create the workflow, or replace the version that was read `before`. Raises WorkflowInvalidError,
-        JobQuotaError, NoWorkflowError, and the errors of EditJobs.put. With WorkflowInvalidError nothing is written,
-        unless another request changed a job during this one.
+        """Create the workflow, or replace the version that was read `before`. `written` receives the id of each job
+        after it was created or changed. Raises WorkflowInvalidError, JobQuotaError, NoWorkflowError, and the errors of
+        EditJobs.put. With one of these errors nothing is written, unless another request changed a job during this one.
         """
         claims = Claims(self.editing, self.workflows, self.clock, tenant, workflow_id, draft.steps, draft.reach)
         try:
-            return self._put(claims, draft, before, expected, correlation_id, by)
+            return self._put(claims, draft, before, expected, correlation_id, by, written)
         except Exception:
             claims.release()
             raise
@@ -366,14 +374,15 @@ class ManageWorkflows:
         expected: Precondition,
         correlation_id: str | None,
         by: str | None,
+        written: Callable[[str], None],
     ) -> WorkflowPut:
         tenant, workflow_id = claims.tenant, claims.workflow
         found = self._checked(tenant, workflow_id, draft, before)
         if expected == ANYTHING or not draft.inline:
-            return self._written(claims, draft, before, expected, None, found, correlation_id, by)
+            return self._written(claims, draft, before, expected, None, found, correlation_id, by, written)
         reserved = self._reserve(tenant, workflow_id, draft, before, expected)
         try:
-            return self._written(claims, draft, before, expected, reserved, found, correlation_id, by)
+            return self._written(claims, draft, before, expected, reserved, found, correlation_id, by, written)
         finally:
             self.editing.store.release(tenant, workflow_id, reserved)
 
@@ -408,6 +417,7 @@ class ManageWorkflows:
         found: dict[str, Job],
         correlation_id: str | None,
         by: str | None,
+        written: Callable[[str], None],
     ) -> WorkflowPut:
         tenant, workflow_id = claims.tenant, claims.workflow
         # Before any other write: if another workflow has one of the jobs, nothing is written.
@@ -415,7 +425,10 @@ class ManageWorkflows:
 
         def write(name: str) -> Edited:
             over = partial(draft.inline_over, name)
-            return self.editing.put(tenant, name, over, correlation_id=correlation_id, by=by, step=True)
+            edited = self.editing.put(tenant, name, over, correlation_id=correlation_id, by=by, step=True)
+            if edited.changed:
+                written(name)
+            return edited
 
         edits = dict(zip(draft.inline, self.executor.map(write, list(draft.inline)), strict=True))
         jobs = found | {name: edited.view.job for name, edited in edits.items()}
@@ -443,6 +456,8 @@ class ManageWorkflows:
         edits[workflow_id] = edited = self.editing.put(
             tenant, workflow_id, own, correlation_id=correlation_id, by=by, reserved=reserved
         )
+        if edited.changed:
+            written(workflow_id)
         # Another request may have set the graph to expire before the switch. After the switch none can.
         if replaced is None or replaced.target != edited.view.job.target:
             self.workflows.put_graph(tenant, workflow_id, graph)
@@ -492,9 +507,10 @@ class ManageWorkflows:
         wanted: list[Job | Draft] = [definition, *draft.inline.values(), *found.values()]
         for each in wanted:
             draft.reach(each)
-        own = _made(definition, standing, workflow_id, now)
+        own, own_faults = self._checked_own(tenant, workflow_id, draft, before)
         graph = Graph(draft.steps, own.schedule.timezone)
         faults = [
+            *own_faults,
             *time_faults(draft.steps, own.schedule, own.exclude, int(now), budget),
             *step_faults(workflow_id, draft.steps, draft.inline, found),
             *claimed_by_others(self.editing.jobs.membership, workflow_id, draft.steps, found, now),
@@ -512,10 +528,45 @@ class ManageWorkflows:
             ]
         if faults:
             raise WorkflowInvalidError(faults)
-        created, quota = len(draft.inline.keys() - found.keys()) + (before is None), self.editing.jobs.limits.quota
-        if created and quota is not None and self.counters.jobs(tenant) + created > quota:
-            raise JobQuotaError
+        self._check_inline(tenant, draft, found)
+        created = len(draft.inline.keys() - found.keys()) + counted_more(standing, own)
+        self.editing.jobs.limits.check_quota(self.counters, tenant, created)
         return found
+
+    def _checked_own(
+        self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None
+    ) -> tuple[Job, list[WorkflowFault]]:
+        """Return the workflow's own job as it would be written, and the faults that its store would find. Raises
+        JobUnreadableError or StepError.
+        """
+        editing, standing = self.editing, None if before is None else before.job
+        own = draft.definition("" if before is None else ref_of(before.job).graph)
+        cursor = None
+        try:
+            own = editing.jobs.with_calendars(own, standing)
+            if standing is not None:
+                if same(own.over(standing, self.clock.now()), standing):
+                    return standing, []
+                cursor = editing.store.get_cursor(tenant, workflow_id)
+            return editing.checked(workflow_id, standing, cursor, own).job, []
+        except ScheduleError as error:
+            faults = [WorkflowFault((error.field, *(() if error.index is None else (error.index,))), error.detail)]
+        except ExclusionError as error:
+            faults = [WorkflowFault(("exclude", error.index), error.detail)]
+        return _made(own, standing, workflow_id, self.clock.now()), faults
+
+    def _check_inline(self, tenant: str, draft: WorkflowDraft, found: Mapping[str, Job]) -> None:
+        """Raise JobUnreadableError if a job that the document replaces has no readable cursor."""
+        now = self.clock.now()
+        changed = [
+            name
+            for name, each in draft.inline.items()
+            if name in found and not same(each.over(found[name], now), found[name])
+        ]
+        cursors = self.executor.map(partial(self.editing.store.get_cursor, tenant), changed) if changed else []
+        for name, cursor in zip(changed, cursors, strict=True):
+            if cursor is None:
+                raise JobUnreadableError(name)
 
     def _reserved_ids(
         self, tenant: str, workflow_id: str, draft: WorkflowDraft, found: Mapping[str, Job], standing: Job | None
