@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -37,7 +37,6 @@ from duecourse.domain.jobs.job import (
     MAX_RUNS,
     MAX_SPREAD_MINUTES,
     EventKind,
-    NoticeCause,
     Overlap,
     ResultLocation,
 )
@@ -417,12 +416,15 @@ class NotifyTargetBody(Body):
     format: Annotated[Literal["json", "slack", "teams"], Field(description="The format of the payload.")] = "json"
 
 
+NotifyOn = Literal["dead", "late", "missed", "recovered", "paused", "deadline"]
+
+
 class NotifyBody(Body):
     """Notices that are delivered to one target."""
 
     on: Annotated[
-        list[Literal["dead", "late", "missed", "recovered", "paused", "deadline"]],
-        Field(min_length=1, max_length=len(NoticeCause), json_schema_extra=UNIQUE),
+        list[NotifyOn],
+        Field(min_length=1, max_length=len(get_args(NotifyOn)), json_schema_extra=UNIQUE),
         AfterValidator(each_once),
     ]
     to: NotifyTargetBody

@@ -40,7 +40,7 @@ _MERGED = frozenset({"target", "retry", "missed"})
 _OPEN = frozenset({"Problem", "StateProblem", "OpenApiDocument"})
 """The schemas of responses that other schemas extend. They stay open."""
 
-_KEYWORDS = {"ge": "minimum", "le": "maximum"}
+_KEYWORDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 """The JSON Schema keywords of bounds, by the names that pydantic uses after a custom validator."""
 
 
