@@ -8,11 +8,11 @@ export const TIMEOUT_SECONDS = 30;
 
 export interface ExchangeOptions {
   /** A bearer token, or a function that returns the present one. It is called before each try. */
-  token?: string | (() => string | null | undefined | Promise<string | null | undefined>);
+  token?: string | (() => string | null | undefined | Promise<string | null | undefined>) | undefined;
   /** Sends a request; the default is the platform's `fetch`. Pass one that signs for stages with `auth: iam`. */
-  fetch?: (request: Request) => Promise<Response>;
+  fetch?: ((request: Request) => Promise<Response>) | undefined;
   /** Limits each try as a whole (seconds). */
-  timeoutSeconds?: number;
+  timeoutSeconds?: number | undefined;
 }
 
 /** A success with its whole body. */

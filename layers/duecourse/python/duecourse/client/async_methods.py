@@ -455,7 +455,7 @@ class AsyncMethods(ABC):
 
         `job_id`: the id of the job.
 
-        `at`: the instant to explain, ISO-8601 with an offset (default: now).
+        `at`: the instant to explain (default: now).
         """
         return self._send(Call("GET", Call.at("jobs/{job_id}/explain", job_id=job_id), query={"at": at}), Explained)
 

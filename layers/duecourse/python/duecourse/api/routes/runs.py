@@ -40,16 +40,15 @@ from duecourse.api.query import (
     TO,
     UNTIL,
     PageQuery,
-    Parameter,
     Query,
     after,
     all_runs_page_token,
     fitting,
+    instant_parameter,
     job_parameter,
     read_all_runs_page_token,
     read_run_page_token,
     read_state_page_token,
-    read_time,
     run_page_token,
     state_page_token,
 )
@@ -432,14 +431,7 @@ class ExplainQuery(Query):
     """The instant to explain."""
 
     at: Annotated[
-        int | None,
-        Parameter(
-            component="At",
-            description="The instant to explain, ISO-8601 with an offset (default: now).",
-            schema={"type": "string", "minLength": 1, "maxLength": 64},
-            example="2026-11-21T03:00:00Z",
-            read=read_time,
-        ),
+        int | None, instant_parameter("At", "The instant to explain (default: now).", "2026-11-21T03:00:00Z")
     ] = None
 
 
