@@ -84,7 +84,10 @@ export class Client {
     const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
       const value = rest[name];
       delete rest[name];
-      if (typeof value !== "string" || value === "") throw new TypeError(`${name} is missing; pass a text`);
+      if (typeof value !== "string") throw new TypeError(`${name} is missing; pass a text`);
+      if (["", ".", ".."].includes(value)) {
+        throw new TypeError(`${name} must not be empty, a dot or two dots; pass the id or the key`);
+      }
       return encodeURIComponent(value);
     });
     const { body, ifMatch, ifNoneMatch, idempotencyKey, correlationId, token, signal, ...query } = rest;
@@ -134,6 +137,14 @@ export class Client {
   }
 
   #request(method: string, path: string, request: CallRequest): { url: string; init: RequestInit } {
+    if (
+      path
+        .split("?")[0]
+        ?.split("/")
+        .some((segment) => DOTS.test(segment))
+    ) {
+      throw new TypeError(`the path ${path} must not contain the segments . and .., which change the route`);
+    }
     const url = new URL(`${this.api}/v1/${path}`);
     for (const [name, value] of Object.entries(request.query ?? {})) {
       if (value !== undefined && value !== null) url.searchParams.set(name, parameter(value));
@@ -182,6 +193,9 @@ function understood({ response, body }: Exchanged, parse: (text: string) => unkn
     answeredAt: instant === null ? null : new Date(instant),
   };
 }
+
+/** The segments that a URL resolves, also if they are quoted. */
+const DOTS = /^(\.|%2e){1,2}$/i;
 
 /** Leaves `etag` and `answeredAt` of a response, or of a copy of one, out of a body. */
 function withoutMeta(_: string, value: unknown): unknown {

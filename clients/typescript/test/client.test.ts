@@ -7,6 +7,7 @@ import {
   type Page,
   type Schemas,
 } from "../src/index.js";
+import { OPERATIONS } from "../src/operations.js";
 
 const JOB = { id: "nightly", state: "ACTIVE" };
 
@@ -59,7 +60,8 @@ describe("client", () => {
 
   test("sends no request without a needed name", async () => {
     const { client, seen } = answered(() => Response.json(JOB));
-    await expect(client.getJob({ job_id: "" })).rejects.toThrow("job_id is missing");
+    const none = {} as { job_id: string };
+    await expect(client.getJob(none)).rejects.toThrow("job_id is missing");
     expect(seen).toHaveLength(0);
   });
 
@@ -110,6 +112,26 @@ describe("client", () => {
     const { client, seen } = answered(() => Response.json({ items: [], next_cursor: null }));
     await client.findRuns({ since: new Date("2026-11-21T03:00:00Z") });
     expect(new URL(seen[0]?.url ?? "").searchParams.get("since")).toBe("2026-11-21T03:00:00.000Z");
+  });
+
+  test("rejects path parameters and paths that reach another route", async () => {
+    const { client, seen } = answered(() => Response.json(JOB));
+    let tried = 0;
+    for (const [, [method, path]] of Object.entries(OPERATIONS)) {
+      for (const [, name = ""] of path.matchAll(/\{(\w+)\}/g)) {
+        for (const value of ["", ".", ".."]) {
+          const given = { job_id: "x", run_id: "x", workflow_id: "x", instant: "x", [name]: value };
+          const call = client.operate([method, path, false], given);
+          await expect(call).rejects.toThrow(`${name} must not be empty, a dot or two dots`);
+          tried += 1;
+        }
+      }
+    }
+    expect(tried).toBeGreaterThan(90);
+    for (const path of ["jobs/..", "jobs/./runs", "jobs/%2e%2E/stats", "../x", "jobs/..?limit=1"]) {
+      await expect(client.call("DELETE", path)).rejects.toThrow("must not contain the segments");
+    }
+    expect(seen).toEqual([]);
   });
 
   test("calls any other route", async () => {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 from uuid import uuid4
 
 import httpx
@@ -30,6 +30,10 @@ DIRECT = {f"all://{f'[{host}]' if ':' in host else host}": None for host in LOCA
 """httpx's mounts for a stack on this machine. They bypass the proxies that the environment sets."""
 
 
+class PathError(ValueError):
+    """A path that would reach another route. No request was sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request. `fields` is sent as a body without its empty fields; `body` is sent unchanged.
@@ -49,13 +53,18 @@ class Call:
 
     @staticmethod
     def at(template: str, **names: str) -> str:
-        """Return the path with the quoted names."""
+        """Return the path with the quoted names. Raises PathError for a name that would change the route."""
+        for name, value in names.items():
+            if value in ("", ".", ".."):
+                raise PathError(f"{name} must not be empty, a dot or two dots; pass the id or the key")
         return template.format(**{name: quote(value, safe="") for name, value in names.items()})
 
     def request(self, api: str) -> dict[str, Any]:
-        """Return the arguments of httpx's `build_request`. Raises TypeError or ValueError for a body that cannot be
-        JSON.
+        """Return the arguments of httpx's `build_request`. Raises PathError, and TypeError or ValueError for a body
+        that cannot be JSON.
         """
+        if any(unquote(segment) in (".", "..") for segment in self.path.partition("?")[0].split("/")):
+            raise PathError(f"the path {self.path} must not contain the segments . and .., which change the route")
         headers = {name: value for name, value in self.headers.items() if value is not None}
         if self.idempotency_key is not None:
             headers[KEY] = self.idempotency_key

@@ -42,6 +42,7 @@ from duecourse.domain.jobs.job import (
 )
 from duecourse.domain.jobs.result_buckets import bucket_refusal, prefix_of, prefix_refusal
 from duecourse.domain.runs.rendering import (
+    DOT_SEGMENTS,
     MAX_CONCURRENCY_KEY,
     MAX_KEY_CHARACTERS,
     check_concurrency_key,
@@ -268,6 +269,8 @@ OverlapBody = Annotated[
 def _template_key(key: str) -> str:
     if not (key.isascii() and key.isprintable()):
         raise refuse("must be printable ASCII")
+    if key in DOT_SEGMENTS:
+        raise refuse("must not be only one or two dots, because the path of a limit cannot contain it; choose a name")
     if problems := check_concurrency_key(key):
         raise refuse("; ".join(problems[:5]))
     return key

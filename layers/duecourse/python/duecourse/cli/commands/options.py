@@ -16,7 +16,7 @@ import click
 from duecourse.cli.terminal import CliError, UsageError, plain
 from duecourse.client import TIMEOUT_SECONDS, ApiError, ApiUnreachableError, Client, UnauthorizedError
 from duecourse.client.access import PROFILE, Access, access
-from duecourse.client.calls import LOCAL_HOSTS
+from duecourse.client.calls import LOCAL_HOSTS, PathError
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 yes_option = click.option("--yes", is_flag=True, help="Skip the confirmation prompt.")
@@ -112,6 +112,8 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
         raise CliError(plain(f"{error}; {remedy}")) from error
     except ApiError as error:
         raise CliError(_text(error)) from error
+    except PathError as error:
+        raise UsageError(plain(str(error))) from error
     except UnicodeEncodeError as error:
         raise UsageError("an id or a cursor contains an unpaired surrogate; correct it. No request was sent") from error
     except ApiUnreachableError as error:

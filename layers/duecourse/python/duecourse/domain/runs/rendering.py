@@ -56,6 +56,9 @@ _NOT_IN_KEYS = re.compile(f"[^{_IN_KEYS}]")
 CONCURRENCY_KEY_PATTERN = f"[{_IN_KEYS}]{{1,{MAX_CONCURRENCY_KEY}}}"
 """The pattern for rendered concurrency keys."""
 
+DOT_SEGMENTS = frozenset({".", ".."})
+"""Keys that no client can write into a path, because they change the route."""
+
 Headers = Sequence[tuple[str, str]]
 
 DEFAULT_KEY = "{}/{}"
