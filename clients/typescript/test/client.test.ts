@@ -134,6 +134,25 @@ describe("client", () => {
     expect(seen).toEqual([]);
   });
 
+  test("sends tokens only with encryption, or to this machine", async () => {
+    const seen: Request[] = [];
+    const fetch = async (request: Request) => {
+      seen.push(request);
+      return Response.json(JOB);
+    };
+    for (const api of ["http://api.example", "http://10.0.0.1:8080"]) {
+      const call = new Client(api, { token: "t", fetch }).getJob({ job_id: "nightly" });
+      await expect(call).rejects.toThrow(`the token is not sent to ${api} without encryption; use https`);
+    }
+    const client = new Client("http://api.example", { fetch });
+    await client.call("GET", "health");
+    await expect(client.call("POST", "runs/x/heartbeat", { token: "t" })).rejects.toThrow("use https");
+    for (const api of ["http://127.0.0.1:1", "http://localhost:1", "http://[::1]:1"]) {
+      await new Client(api, { token: "t", fetch }).getJob({ job_id: "nightly" });
+    }
+    expect(seen).toHaveLength(4);
+  });
+
   test("calls any other route", async () => {
     const { client, seen } = answered(() => Response.json({ ok: true }));
     expect(await client.call("POST", "jobs", { body: { id: "a" } })).toEqual({ ok: true });

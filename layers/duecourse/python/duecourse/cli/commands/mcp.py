@@ -16,7 +16,7 @@ from duecourse.cli.manifests.difference import JOB_FIELDS, differences, only
 from duecourse.cli.terminal import CliError, Command
 from duecourse.client import ApiError, ApiUnreachableError, Client, Page
 from duecourse.client.bodies import JobPatch, JobRequest
-from duecourse.client.calls import PathError
+from duecourse.client.calls import NotSentError
 from duecourse.version import VERSION
 
 Document = dict[str, Any]
@@ -93,7 +93,7 @@ def _reported(tool: Callable[P, Document]) -> Callable[P, Document]:
     def call(*args: P.args, **kwargs: P.kwargs) -> Document:
         try:
             return tool(*args, **kwargs)
-        except (ApiError, ApiUnreachableError, CliError, PathError) as error:
+        except (ApiError, ApiUnreachableError, CliError, NotSentError) as error:
             raise ToolError(str(error)) from error
 
     return call
