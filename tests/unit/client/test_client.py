@@ -278,7 +278,7 @@ def test_client_pauses_and_resumes_a_job():
 
 def answers_client(status: int, document: Any, headers: dict[str, str] | None = None) -> Client:
     answer = httpx.Response(status, json=document, headers=headers)
-    return Client("http://api", transport=httpx.MockTransport(lambda _: answer), retries=0)
+    return Client("https://api", transport=httpx.MockTransport(lambda _: answer), retries=0)
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_client_sends_instants_in_utc_and_rejects_naive_ones() -> None:
         seen.append(request)
         return httpx.Response(200, json={"items": [RUN], "redriven": 0})
 
-    duecourse = Client("http://api", transport=httpx.MockTransport(answer))
+    duecourse = Client("https://api", transport=httpx.MockTransport(answer))
     berlin = timezone(timedelta(hours=1))
     duecourse.redrive_dead_runs(since=datetime(2026, 11, 21, 3, tzinfo=berlin))
     duecourse.explain_job("nightly", at=datetime(2026, 11, 21, 3, tzinfo=UTC))
