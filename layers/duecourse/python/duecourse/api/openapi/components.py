@@ -74,6 +74,7 @@ def schemas(*, closed: bool = False) -> Schema:
     tidy["StepJob"] = _step_job_of(tidy["JobRequest"])
     step = tidy["Step"]["properties"]["job"]
     tidy["Step"]["properties"]["job"] = {
+        "type": step["type"],
         "description": step["description"],
         "anyOf": [{"$ref": PREFIX + "StepJob"}, {"type": "null"}],
         "default": None,
