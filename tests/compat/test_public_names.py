@@ -9,7 +9,6 @@ import pytest
 from tests.support.public_names import broken, public
 from tests.support.release_code import RELEASES, releases
 
-
 CORRECTED = {
     "new limit: Spread.offset_minutes exclusiveMaximum 60",
     "narrower limit: Notify.on maxItems 7 -> 6",

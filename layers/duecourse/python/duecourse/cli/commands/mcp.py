@@ -80,7 +80,7 @@ def _strict(arguments: Any) -> Any:
                 raise ValueError(f"there is no argument {name}; the arguments are {', '.join(known)}")
         return given
 
-    rejects = {"check": model_validator(mode="before")(check)}
+    rejects: dict[str, Any] = {"check": model_validator(mode="before")(check)}
     name = arguments.__name__
     return create_model(name, __base__=arguments, __cls_kwargs__={"extra": "forbid"}, __validators__=rejects)
 
