@@ -3,6 +3,7 @@
 // without a name of their own (which would reject the named ones).
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import openapiTS, { astToString } from "openapi-typescript";
+import ts from "typescript";
 
 const DOCUMENT = new URL("../../layers/duecourse/python/duecourse/api/openapi/openapi.json", import.meta.url);
 
@@ -12,7 +13,24 @@ for (const schema of Object.values(document.components.schemas)) {
   if (schema.properties && schema.additionalProperties) delete schema.additionalProperties;
   if (schema.properties) delete schema.patternProperties;
 }
-const types = await openapiTS(document, { defaultNonNullable: false, silent: true });
+// Instants in queries can also be a Date; in the document, they are texts like others.
+const { createKeywordTypeNode, createTypeReferenceNode, createUnionTypeNode } = ts.factory;
+const instant = createUnionTypeNode([
+  createKeywordTypeNode(ts.SyntaxKind.StringKeyword),
+  createTypeReferenceNode("Date"),
+]);
+const isInstant = ({ description = "" }) => description.startsWith("ISO-8601");
+const transform = (schema, { path }) =>
+  path?.startsWith("#/components/parameters/") && isInstant(schema) ? instant : undefined;
+// An optional field may also be undefined, for programs with exactOptionalPropertyTypes.
+const transformProperty = (property) => {
+  const { modifiers, name, questionToken, type } = property;
+  if (!questionToken) return undefined;
+  const wider = createUnionTypeNode([type, createKeywordTypeNode(ts.SyntaxKind.UndefinedKeyword)]);
+  return ts.factory.updatePropertySignature(property, modifiers, name, questionToken, wider);
+};
+const options = { defaultNonNullable: false, silent: true, transform, transformProperty };
+const types = await openapiTS(document, options);
 // Renamed at the end, since another build may read it at the same time.
 const written = new URL(`src/.schema.${process.pid}.ts`, import.meta.url);
 writeFileSync(written, astToString(types));

@@ -9,6 +9,12 @@ import pytest
 from tests.support.public_names import broken, public
 from tests.support.release_code import RELEASES, releases
 
+CORRECTED = {
+    "new limit: Spread.offset_minutes exclusiveMaximum 60",
+    "narrower limit: Notify.on maxItems 7 -> 6",
+}
+"""Limits that 1.0.0 applied, but stated incorrectly in its document."""
+
 
 @pytest.fixture(scope="module")
 def now() -> dict[str, Any]:
@@ -19,7 +25,9 @@ def now() -> dict[str, Any]:
 @pytest.mark.parametrize("release", releases())
 def test_compatibility_names_that_a_release_has_made_public_are_still_there(release: str, now: dict[str, Any]) -> None:
     recorded = json.loads((RELEASES / release / "public.json").read_text())
-    assert broken(recorded, now) == [], "docs/releases.md says what is stable"
+    assert [each for each in broken(recorded, now) if each not in CORRECTED] == [], (
+        "docs/releases.md says what is stable"
+    )
 
 
 def test_compatibility_recorded_names_cover_every_part_of_the_promise(now: dict[str, Any]) -> None:

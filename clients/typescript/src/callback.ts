@@ -16,7 +16,7 @@ export class DoNotRetry extends Error {
   override readonly name = "DoNotRetry";
   constructor(
     message: string,
-    readonly code?: string,
+    readonly code?: string | undefined,
   ) {
     super(message);
   }
@@ -27,8 +27,8 @@ export class RetryLater extends Error {
   override readonly name = "RetryLater";
   constructor(
     message: string,
-    readonly after?: number,
-    readonly code?: string,
+    readonly after?: number | undefined,
+    readonly code?: string | undefined,
   ) {
     super(message);
   }
@@ -115,7 +115,7 @@ class Heartbeats implements Work {
   readonly #controller = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
-  #news: { progress?: number | null; note?: string } = {};
+  #news: { progress?: number | null; note?: string | undefined } = {};
   over = false;
 
   constructor(client: Client, attempt: CallbackAttempt) {

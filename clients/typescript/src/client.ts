@@ -1,6 +1,6 @@
 /** The client of one API. */
 
-import { ApiError, ApiUnreachableError, notOurs } from "./errors.js";
+import { ApiError, ApiUnreachableError, isObject, notOurs } from "./errors.js";
 import { type Exchanged, type ExchangeOptions, exchanged, parsed } from "./exchange.js";
 import { OPERATIONS, type OperationEntry } from "./operations.js";
 import { Page, type Searched, type Total } from "./page.js";
@@ -12,25 +12,25 @@ export const RETRIES = 4;
 
 export interface ClientOptions extends ExchangeOptions {
   /** How often a request is repeated. */
-  retries?: number;
+  retries?: number | undefined;
   /** Parses JSON; the default is `JSON.parse`, which rounds integers above 2^53. */
-  parse?: (text: string) => unknown;
+  parse?: ((text: string) => unknown) | undefined;
   /** Waits before a retry (seconds). */
-  wait?: (seconds: number, signal?: AbortSignal) => Promise<void>;
+  wait?: ((seconds: number, signal?: AbortSignal) => Promise<void>) | undefined;
   /** Draws a number from 0 to 1 that spreads retries. */
-  random?: () => number;
+  random?: (() => number) | undefined;
 }
 
 /** One request: its method, its path below `/v1/`, and its parts. */
 export interface CallRequest extends CallOptions {
-  query?: Readonly<Record<string, unknown>>;
+  query?: Readonly<Record<string, unknown>> | undefined;
   body?: unknown;
-  ifMatch?: string;
-  ifNoneMatch?: string;
+  ifMatch?: string | undefined;
+  ifNoneMatch?: string | undefined;
   /** Each POST has a key, so that it takes effect once; the client generates one if this is missing. */
-  idempotencyKey?: string;
+  idempotencyKey?: string | undefined;
   /** The callback token of a run: it replaces the client's own authentication. */
-  token?: string;
+  token?: string | undefined;
 }
 
 /** A document with the parts of its response. */
@@ -84,7 +84,10 @@ export class Client {
     const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
       const value = rest[name];
       delete rest[name];
-      if (typeof value !== "string" || value === "") throw new TypeError(`${name} is missing; pass a text`);
+      if (typeof value !== "string") throw new TypeError(`${name} is missing; pass a text`);
+      if (["", ".", ".."].includes(value)) {
+        throw new TypeError(`${name} must not be empty, a dot or two dots; pass the id or the key`);
+      }
       return encodeURIComponent(value);
     });
     const { body, ifMatch, ifNoneMatch, idempotencyKey, correlationId, token, signal, ...query } = rest;
@@ -93,7 +96,7 @@ export class Client {
     if (method === "DELETE") return undefined;
     if (page) return this.#page(entry, given, received.document);
     const { document, etag, answeredAt } = received;
-    return Object.defineProperties(document, { etag: { value: etag }, answeredAt: { value: answeredAt } });
+    return Object.assign(document, { etag, answeredAt });
   }
 
   #page(
@@ -134,6 +137,14 @@ export class Client {
   }
 
   #request(method: string, path: string, request: CallRequest): { url: string; init: RequestInit } {
+    if (
+      path
+        .split("?")[0]
+        ?.split("/")
+        .some((segment) => DOTS.test(segment))
+    ) {
+      throw new TypeError(`the path ${path} must not contain the segments . and .., which change the route`);
+    }
     const url = new URL(`${this.api}/v1/${path}`);
     for (const [name, value] of Object.entries(request.query ?? {})) {
       if (value !== undefined && value !== null) url.searchParams.set(name, parameter(value));
@@ -151,13 +162,13 @@ export class Client {
     const init: RequestInit = { method, headers, redirect: "manual" };
     if (request.body !== undefined) {
       headers.set("Content-Type", "application/json");
-      init.body = JSON.stringify(request.body);
+      init.body = JSON.stringify(request.body, withoutMeta);
     }
     return { url: url.href, init };
   }
 
   async #once({ url, init }: { url: string; init: RequestInit }, request: CallRequest): Promise<Received> {
-    const made = new Request(url, { ...init, signal: request.signal });
+    const made = new Request(url, { ...init, signal: request.signal ?? null });
     return understood(await exchanged(made, this.#options), this.#options.parse ?? JSON.parse);
   }
 }
@@ -182,6 +193,18 @@ function understood({ response, body }: Exchanged, parse: (text: string) => unkn
     answeredAt: instant === null ? null : new Date(instant),
   };
 }
+
+/** The segments that a URL resolves, also if they are quoted. */
+const DOTS = /^(\.|%2e){1,2}$/i;
+
+/** Leaves `etag` and `answeredAt` of a response, or of a copy of one, out of a body. */
+function withoutMeta(_: string, value: unknown): unknown {
+  if (!isObject(value) || !("etag" in value) || !isInstant(value.answeredAt)) return value;
+  const { etag, answeredAt, ...document } = value;
+  return document;
+}
+
+const isInstant = (value: unknown) => value === null || value instanceof Date;
 
 function parameter(value: unknown): string {
   if (Array.isArray(value)) return value.map(parameter).join(",");

@@ -8,11 +8,11 @@ export const TIMEOUT_SECONDS = 30;
 
 export interface ExchangeOptions {
   /** A bearer token, or a function that returns the present one. It is called before each try. */
-  token?: string | (() => string | null | undefined | Promise<string | null | undefined>);
+  token?: string | (() => string | null | undefined | Promise<string | null | undefined>) | undefined;
   /** Sends a request; the default is the platform's `fetch`. Pass one that signs for stages with `auth: iam`. */
-  fetch?: (request: Request) => Promise<Response>;
+  fetch?: ((request: Request) => Promise<Response>) | undefined;
   /** Limits each try as a whole (seconds). */
-  timeoutSeconds?: number;
+  timeoutSeconds?: number | undefined;
 }
 
 /** A success with its whole body. */
@@ -35,6 +35,7 @@ export async function exchanged(request: Request, options: ExchangeOptions): Pro
   const limit = AbortSignal.timeout(timeoutSeconds * 1_000);
   const limited = new Request(request, { signal: AbortSignal.any([request.signal, limit]) });
   if (bearer) limited.headers.set("Authorization", `Bearer ${bearer}`);
+  if (limited.headers.has("Authorization")) checkEncrypted(new URL(limited.url));
   let response: Response;
   let body: string;
   try {
@@ -72,6 +73,13 @@ export function parsed(body: string, parse: (text: string) => unknown): Record<s
   } catch {
     return null;
   }
+}
+
+const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
+
+function checkEncrypted({ protocol, hostname, origin }: URL): void {
+  if (protocol === "https:" || LOOPBACK.includes(hostname)) return;
+  throw new TypeError(`the token is not sent to ${origin} without encryption; use https`);
 }
 
 function reasonOf(error: unknown): string {

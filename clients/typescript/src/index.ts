@@ -19,5 +19,15 @@ export {
 export { type ExchangeOptions, exchange, TIMEOUT_SECONDS } from "./exchange.js";
 export { inOrder, Page, type Searched, type Total } from "./page.js";
 export type { components, paths } from "./schema.js";
-export type { Answer, Arguments, CallOptions, Meta, Methods, OperationName, Schemas } from "./types.js";
+export type {
+  Answer,
+  Arguments,
+  CallOptions,
+  Job,
+  Meta,
+  Methods,
+  OperationName,
+  Run,
+  Schemas,
+} from "./types.js";
 export { TOLERANCE_SECONDS, verify, WebhookError } from "./webhooks.js";

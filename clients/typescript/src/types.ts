@@ -10,7 +10,13 @@ export type Schemas = components["schemas"];
 /** The operations that the client offers, by their `operationId`. */
 export type OperationName = Exclude<keyof operations, "getDocument">;
 
-/** Properties of the whole response. They are not enumerable. */
+/** A job, as in responses. */
+export type Job = Schemas["Job"];
+
+/** A run, as in responses. */
+export type Run = Schemas["Run"];
+
+/** Properties of the whole response. A spread copies them. The client never sends them back in a body. */
 export interface Meta {
   /** The ETag for `ifMatch`; null without one. */
   readonly etag: string | null;
@@ -21,27 +27,20 @@ export interface Meta {
 /** The options of every call. */
 export interface CallOptions {
   /** Ends the call, its retries and its waits. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Your own correlation id; the log lines of the stage contain it. */
-  correlationId?: string;
+  correlationId?: string | undefined;
 }
 
 type Given<T> = [NonNullable<T>] extends [never] ? unknown : NonNullable<T>;
-type StateOf<Name> = Name extends "findRuns" | "listRuns" ? Schemas["RunState"] : Schemas["JobState"];
-type QueryValue<Name, Key, V> = Key extends "state"
-  ? StateOf<Name> | readonly StateOf<Name>[]
-  : Key extends "dry_run"
-    ? boolean
-    : V extends string
-      ? V | Date
-      : V;
-type Query<Name extends OperationName> = {
-  [Key in keyof Given<operations[Name]["parameters"]["query"]>]: QueryValue<
-    Name,
-    Key,
-    Given<operations[Name]["parameters"]["query"]>[Key]
-  >;
-};
+type QueryValue<Key, V> = [V] extends ["true" | "false"]
+  ? boolean | V
+  : Key extends "state"
+    ? string extends V
+      ? Schemas["RunState"] | readonly Schemas["RunState"][]
+      : V
+    : V;
+type Query<Q> = { [Key in keyof Q]: QueryValue<Key, NonNullable<Q[Key]>> | undefined };
 
 type HeaderNames = {
   "If-Match": "ifMatch";
@@ -49,21 +48,24 @@ type HeaderNames = {
   "Idempotency-Key": "idempotencyKey";
 };
 type HeaderArguments<H> = {
-  [Key in keyof HeaderNames as Key extends keyof H ? HeaderNames[Key] : never]?: string;
+  [Key in keyof HeaderNames as Key extends keyof H ? HeaderNames[Key] : never]?: string | undefined;
 };
 
 type Json<T> = T extends { content: { "application/json": infer Body } } ? Body : never;
-type BodyArgument<O> = O extends { requestBody: infer Body }
-  ? { body: Json<Body> }
-  : O extends { requestBody?: infer Body }
-    ? { body?: Json<Exclude<Body, undefined>> }
+type BodyArgument<Name extends OperationName> = operations[Name] extends { requestBody: infer Body }
+  ? { body: Name extends "putJob" ? Stored<Json<Body>> : Json<Body> }
+  : operations[Name] extends { requestBody?: infer Body }
+    ? { body?: Json<Exclude<Body, undefined>> | undefined }
     : unknown;
+
+/** A body, or a stored job with changes: its target has the types of responses. */
+type Stored<Body> = Body | (Omit<Body, "target"> & Pick<Job, "target">);
 
 /** The arguments of an operation: the parameters of its path and query, its headers, its body. */
 export type Arguments<Name extends OperationName> = Given<operations[Name]["parameters"]["path"]> &
-  Query<Name> &
+  Query<Given<operations[Name]["parameters"]["query"]>> &
   HeaderArguments<Given<operations[Name]["parameters"]["header"]>> &
-  BodyArgument<operations[Name]> &
+  BodyArgument<Name> &
   (Name extends CallbackName
     ? {
         /** The callback token of the attempt (`X-Duecourse-Token`). */

@@ -7,6 +7,7 @@ import {
   type Page,
   type Schemas,
 } from "../src/index.js";
+import { OPERATIONS } from "../src/operations.js";
 
 const JOB = { id: "nightly", state: "ACTIVE" };
 
@@ -59,7 +60,8 @@ describe("client", () => {
 
   test("sends no request without a needed name", async () => {
     const { client, seen } = answered(() => Response.json(JOB));
-    await expect(client.getJob({ job_id: "" })).rejects.toThrow("job_id is missing");
+    const none = {} as { job_id: string };
+    await expect(client.getJob(none)).rejects.toThrow("job_id is missing");
     expect(seen).toHaveLength(0);
   });
 
@@ -93,19 +95,62 @@ describe("client", () => {
     );
   });
 
-  test("leaves etag and answeredAt out of the JSON of a document", async () => {
-    const { client } = answered(() =>
+  test("keeps etag and answeredAt in a copy of a document, and leaves them out of bodies", async () => {
+    const { client, seen } = answered(() =>
       Response.json(JOB, { headers: { ETag: '"1"', Date: "Sat, 21 Nov 2026 03:00:00 GMT" } }),
     );
     const job = await client.getJob({ job_id: "nightly" });
-    expect([job.etag, job.answeredAt]).toEqual(['"1"', new Date("2026-11-21T03:00:00Z")]);
-    expect(JSON.stringify(job)).toBe(JSON.stringify(JOB));
+    const copy = { ...job, payload: { etag: "mine", answeredAt: "noon" } };
+    expect([copy.etag, copy.answeredAt]).toEqual(['"1"', new Date("2026-11-21T03:00:00Z")]);
+    await client.putJob({ job_id: "nightly", body: copy });
+    expect(await seen[1]?.json()).toEqual({ ...JOB, payload: copy.payload });
+    await client.createJobs({ body: { jobs: [copy] } });
+    expect(await seen[2]?.json()).toEqual({ jobs: [{ ...JOB, payload: copy.payload }] });
   });
 
   test("sends instants of Date values", async () => {
     const { client, seen } = answered(() => Response.json({ items: [], next_cursor: null }));
     await client.findRuns({ since: new Date("2026-11-21T03:00:00Z") });
     expect(new URL(seen[0]?.url ?? "").searchParams.get("since")).toBe("2026-11-21T03:00:00.000Z");
+  });
+
+  test("rejects path parameters and paths that reach another route", async () => {
+    const { client, seen } = answered(() => Response.json(JOB));
+    let tried = 0;
+    for (const [, [method, path]] of Object.entries(OPERATIONS)) {
+      for (const [, name = ""] of path.matchAll(/\{(\w+)\}/g)) {
+        for (const value of ["", ".", ".."]) {
+          const given = { job_id: "x", run_id: "x", workflow_id: "x", instant: "x", [name]: value };
+          const call = client.operate([method, path, false], given);
+          await expect(call).rejects.toThrow(`${name} must not be empty, a dot or two dots`);
+          tried += 1;
+        }
+      }
+    }
+    expect(tried).toBeGreaterThan(90);
+    for (const path of ["jobs/..", "jobs/./runs", "jobs/%2e%2E/stats", "../x", "jobs/..?limit=1"]) {
+      await expect(client.call("DELETE", path)).rejects.toThrow("must not contain the segments");
+    }
+    expect(seen).toEqual([]);
+  });
+
+  test("sends tokens only with encryption, or to this machine", async () => {
+    const seen: Request[] = [];
+    const fetch = async (request: Request) => {
+      seen.push(request);
+      return Response.json(JOB);
+    };
+    for (const api of ["http://api.example", "http://10.0.0.1:8080"]) {
+      const call = new Client(api, { token: "t", fetch }).getJob({ job_id: "nightly" });
+      await expect(call).rejects.toThrow(`the token is not sent to ${api} without encryption; use https`);
+    }
+    const client = new Client("http://api.example", { fetch });
+    await client.call("GET", "health");
+    await expect(client.call("POST", "runs/x/heartbeat", { token: "t" })).rejects.toThrow("use https");
+    for (const api of ["http://127.0.0.1:1", "http://localhost:1", "http://[::1]:1"]) {
+      await new Client(api, { token: "t", fetch }).getJob({ job_id: "nightly" });
+    }
+    expect(seen).toHaveLength(4);
   });
 
   test("calls any other route", async () => {

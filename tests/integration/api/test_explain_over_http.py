@@ -75,6 +75,13 @@ def test_explain_waiting_run_shows_its_position_and_the_runs_before_it(
     assert "place" not in asked(api, HOUR)["facts"]
 
 
+def test_explain_without_an_instant_explains_the_present(api: ApiClient, clock: SettableClock, hourly: Job) -> None:
+    clock.set(NOON + 30.5)
+    answer = api.get("/v1/jobs/hourly/explain")
+    assert (answer.status, answer.json["at"]) == (200, "2026-11-21T12:00:30Z")
+    assert (answer.json["verdict"], answer.json["nearest"]["after"]) == ("not_an_occurrence", "2026-11-21T13:00:00Z")
+
+
 def test_explain_past_occurrence_shows_its_run(
     api: ApiClient, tables: Tables, clock: SettableClock, hourly: Job
 ) -> None:
@@ -232,7 +239,6 @@ def test_explain_job_of_another_tenant_does_not_exist(
 @pytest.mark.parametrize(
     ("query", "parameter"),
     [
-        ({}, "at"),
         ({"at": ""}, "at"),
         ({"at": "yesterday"}, "at"),
         ({"at": "2026-11-21T12:00:00"}, "at"),

@@ -51,6 +51,8 @@ from tests.support.posting import errors, posted, read
         ),
         ({"schedule": ["0 9 * * 1", "0 9 * * 2"], "timezone": "Berlin"}, "/timezone", "Europe/Berlin"),
         ({"schedule": "\ud800"}, "/schedule", "unpaired surrogate"),
+        ({"concurrency": {"key": ".", "limit": 1}}, "/concurrency/key", "must not be only one or two dots"),
+        ({"concurrency": {"key": "..", "limit": 1}}, "/concurrency/key", "must not be only one or two dots"),
         ({"timezone": "Berlin"}, "/timezone", "Europe/Berlin"),
         ({"timezone": None}, "/timezone", "must be text"),
         ({"timezone": "../../etc/passwd"}, "/timezone", "not the name"),

@@ -99,3 +99,9 @@ def test_limits_key_is_held_and_closed() -> None:
     held = told(FULL | {"paused_until": "2026-11-21T07:00:00.000Z"}, "limits", "hold", "crm-eu", "600").output
     assert "paused until 2026-11-21 07:00:00+00:00" in held
     assert told(FULL, "limits", "close", "crm-eu").output == "crm-eu: limit 5, 1 active, 12 waiting\n"
+
+
+def test_limits_key_of_dots_is_a_usage_error() -> None:
+    """Two dots in a path would be the limits of all keys."""
+    refused = told(FULL, "limits", "show", "..")
+    assert (refused.exit_code, "limit_key must not be empty, a dot or two dots" in refused.output) == (2, True)

@@ -10,6 +10,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from duecourse.testing import Scheduler
+from duecourse.version import VERSION
 from tests.support.console import served_console
 
 pytestmark = pytest.mark.extended
@@ -71,7 +72,7 @@ def test_mcp_assistant_finds_explains_and_previews_but_cannot_write(scheduler: S
         tools = (await client.list_tools()).tools
         assert {tool.name for tool in tools} == {
             *("list_jobs", "get_job", "explain", "preview_schedule", "upcoming", "active_runs", "failed_runs"),
-            *("runs_of_job", "get_run"),
+            *("runs_of_job", "get_run", "get_workflow_run"),
         }
         assert all(tool.annotations and tool.annotations.read_only_hint and tool.description for tool in tools)
         found = await called(client, "list_jobs", search="REPORT")
@@ -138,3 +139,68 @@ def test_mcp_dead_run_is_redriven_after_a_plan(scheduler: Scheduler) -> None:
         assert (await applied(client, plan))["accepted"] == "redrive"
 
     assisted(scheduler, work, "--write")
+
+
+def test_mcp_tools_reject_unknown_arguments(scheduler: Scheduler) -> None:
+    async def work(client: Client) -> None:
+        for tool in (await client.list_tools()).tools:
+            needed = {
+                name: {} if tool.input_schema["properties"][name].get("type") == "object" else "nightly"
+                for name in tool.input_schema.get("required", ())
+            }
+            assert tool.input_schema["additionalProperties"] is False, tool.name
+            message = await refused(client, tool.name, **needed, frm="2026-12-24T18:00:00Z")
+            assert (
+                f"there is no argument frm; the arguments are {', '.join(tool.input_schema['properties'])}" in message
+            )
+        assert "no argument from;" in await refused(client, "plan_pause", job_id="nightly", **{"from": "2026-12-24"})
+        assert scheduler.client.get_job("nightly").state == "ACTIVE"
+
+    assisted(scheduler, work, "--write")
+
+
+def test_mcp_defaults_are_those_of_the_descriptions(scheduler: Scheduler) -> None:
+    async def work(client: Client) -> None:
+        explained = await called(client, "explain", job_id="hourly")
+        assert explained["at"] == "2026-11-21T12:00:00Z"
+        for tool in (await client.list_tools()).tools:  # every tool answers without its optional arguments
+            values = {"schedule": "0 2 * * *", "run_id": "hourly.20261121T110000Z"}
+            needed = {name: values.get(name, "hourly") for name in tool.input_schema.get("required", ())}
+            result = await client.call_tool(tool.name, needed)
+            assert not result.is_error or "404" in str(result.content), (tool.name, result.content)
+
+    assisted(scheduler, work)
+
+
+def test_mcp_failed_runs_can_be_those_of_one_job(scheduler: Scheduler) -> None:
+    scheduler.answer("hourly", status=400)
+    scheduler.answer("nightly", status=400)
+    scheduler.advance(days=1)
+
+    async def work(client: Client) -> None:
+        assert len((await called(client, "failed_runs"))["items"]) == 20
+        (run,) = (await called(client, "failed_runs", job_id="nightly"))["items"]
+        assert run["job_id"] == "nightly"
+
+    assisted(scheduler, work)
+
+
+def test_mcp_run_of_a_workflow_has_its_steps(scheduler: Scheduler) -> None:
+    scheduler.client.put_workflow("etl", {"schedule": None, "jobs": {"load": {"job": {"target": JOB["target"]}}}})  # type: ignore[typeddict-item]
+    run = scheduler.client.run_job("etl")
+    scheduler.advance()
+
+    async def work(client: Client) -> None:
+        found = await called(client, "get_workflow_run", run_id=run.id)
+        assert [(step["id"], step["state"]) for step in found["jobs"]] == [("load", "SUCCEEDED")]
+        assert "is not the id of a run" in await refused(client, "get_workflow_run", run_id="etl")
+
+    assisted(scheduler, work)
+
+
+def test_mcp_handshake_has_the_version(scheduler: Scheduler) -> None:
+    async def work(client: Client) -> None:
+        assert client.server_info
+        assert (client.server_info.name, client.server_info.version) == ("duecourse", VERSION)
+
+    assisted(scheduler, work)

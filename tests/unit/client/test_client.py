@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from inspect import getmembers, getsource, isfunction, signature
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from duecourse.client import (
     UnauthorizedError,
     UnavailableError,
 )
+from duecourse.client.methods import Methods
 from tests.support.template import ROOT
 
 JOB = {
@@ -276,7 +278,7 @@ def test_client_pauses_and_resumes_a_job():
 
 def answers_client(status: int, document: Any, headers: dict[str, str] | None = None) -> Client:
     answer = httpx.Response(status, json=document, headers=headers)
-    return Client("http://api", transport=httpx.MockTransport(lambda _: answer), retries=0)
+    return Client("https://api", transport=httpx.MockTransport(lambda _: answer), retries=0)
 
 
 @pytest.mark.parametrize(
@@ -337,7 +339,7 @@ def test_client_sends_instants_in_utc_and_rejects_naive_ones() -> None:
         seen.append(request)
         return httpx.Response(200, json={"items": [RUN], "redriven": 0})
 
-    duecourse = Client("http://api", transport=httpx.MockTransport(answer))
+    duecourse = Client("https://api", transport=httpx.MockTransport(answer))
     berlin = timezone(timedelta(hours=1))
     duecourse.redrive_dead_runs(since=datetime(2026, 11, 21, 3, tzinfo=berlin))
     duecourse.explain_job("nightly", at=datetime(2026, 11, 21, 3, tzinfo=UTC))
@@ -389,3 +391,35 @@ def test_client_types_detect_a_misspelled_value_and_a_text_instead_of_a_list(tmp
     found = {int(line): code for line, code in re.findall(r"program\.py:(\d+): error: .*\[([a-z-]+)\]", told)}
     wanted = enumerate(PROGRAM.splitlines(), 1)
     assert found == {line: text.partition("# wrong: ")[2] for line, text in wanted if "# wrong" in text}, told
+
+
+@pytest.mark.parametrize("value", ["", ".", ".."])
+def test_client_path_parameters_cannot_reach_another_route(value: str) -> None:
+    """A dot segment would change the route: DELETE /v1/jobs/x/.. is DELETE /v1/jobs."""
+    requests: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(200, json={})
+
+    tried = 0
+    paths = {"job_id", "run_id", "workflow_id", "calendar_id", "limit_key", "key_id", "instant"}
+    for name, method in getmembers(Methods, isfunction):
+        needed = {
+            each.name: "x"
+            for each in list(signature(method).parameters.values())[1:]
+            if each.default is each.empty and not name.startswith("_")
+        }
+        for parameter in needed.keys() & paths:
+            if f"{{{parameter}}}" not in getsource(method):
+                continue
+            with pytest.raises(ValueError, match=f"{parameter} must not be empty, a dot or two dots"):
+                getattr(client(answer), name)(**needed | {parameter: value})
+            tried += 1
+    assert (tried > 30, requests) == (True, [])
+
+
+@pytest.mark.parametrize("path", ["jobs/..", "jobs/./runs", "jobs/%2e%2E/stats", "../x", "jobs/..?limit=1"])
+def test_client_call_rejects_a_path_with_dot_segments(path: str) -> None:
+    with pytest.raises(ValueError, match=r"must not contain the segments \. and \.\."):
+        client(lambda _: httpx.Response(200, json={})).call("DELETE", path)

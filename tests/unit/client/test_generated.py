@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from duecourse.api.bodies.validation import OF_THE_WORKFLOW
 from duecourse.api.openapi.served import FILE
 from duecourse.client import AsyncClient, Client
+from duecourse.client.bodies import JobRequest, StepJob, WorkflowRequest
 from scripts.client_code.document import NOT_METHODS
 from scripts.client_code.names import snake
 from scripts.client_code.written import written
@@ -27,3 +29,13 @@ def test_generated_client_has_every_operation_as_a_method_of_both_clients_with_t
     for name in map(snake, sorted(operations - NOT_METHODS)):
         plain, asynchronous = (inspect.signature(getattr(kind, name)) for kind in (Client, AsyncClient))
         assert list(plain.parameters.items()) == list(asynchronous.parameters.items()), name
+
+
+def test_generated_client_types_the_job_of_a_step() -> None:
+    right: WorkflowRequest = {
+        "schedule": None,
+        "jobs": {"load": {"job": {"target": {"type": "http", "url": "https://example.com"}}}},
+    }
+    wrong: StepJob = {"tarket": 1}  # type: ignore[typeddict-unknown-key]
+    assert StepJob.__annotations__.keys() == JobRequest.__annotations__.keys() - {"id", *OF_THE_WORKFLOW}
+    assert (len(right), len(wrong)) == (2, 1)

@@ -25,7 +25,7 @@ from click.testing import CliRunner
 from duecourse.cli.commands.options import TOKEN, connected
 from duecourse.cli.main import main
 from duecourse.client import AsyncClient, Client, UnauthorizedError
-from duecourse.client.access import Access, access
+from duecourse.client.access import Access, access, access_to
 from duecourse.client.login import IssuedAuth, Issuer, TokenFile, TokenMemory, Tokens, TokenStore
 from duecourse.client.signing import Bearer, SigV4, needs_signature, region_of
 from tests.support.http_target import answering, http_target
@@ -258,7 +258,7 @@ def test_login_secret_without_its_issuer_is_rejected_for_a_profile(tmp_path: Pat
     home = profiles_in(tmp_path) | {"DUECOURSE_CLIENT_SECRET": "s"}
     with pytest.raises(ValueError, match="without its issuer; set DUECOURSE_ISSUER to https://login if it belongs to"):
         access("prod", home)
-    shown = access("prod", home | {"DUECOURSE_TOKEN": "t"})
+    shown = access("prod", home | {"DUECOURSE_TOKEN": "t", "DUECOURSE_API": "https://api"})
     assert (shown.token, shown.issuer) == ("t", Issuer("https://login", "cli"))
 
 
@@ -314,6 +314,76 @@ def test_login_requested_profile_takes_precedence_over_everything(home: dict[str
     named = home | {"DUECOURSE_API": "https://other.example.com"}
     assert access("staging", named).api == "https://staging.example.com"
     assert access(environment=named | {"DUECOURSE_PROFILE": "staging"}).api == "https://staging.example.com"
+
+
+@pytest.mark.parametrize("profile", ["staging", None])
+def test_login_token_of_the_environment_is_sent_only_to_its_api(home: dict[str, str], profile: str | None) -> None:
+    token = home | {"DUECOURSE_TOKEN": "t"}
+    wanted = profile or "prod"
+    remedy = f"set DUECOURSE_API to https://{wanted}.example.com if it belongs to the profile {wanted}, or unset"
+    with pytest.raises(ValueError, match=remedy):
+        access(profile, token)
+    own, other = {"DUECOURSE_API": f"https://{wanted}.example.com/"}, {"DUECOURSE_API": "https://test.example.com"}
+    assert access(wanted, token | own).token == "t"
+    assert access(wanted, token | other).token is None
+    named = token | other | {"DUECOURSE_PROFILE": "staging"}
+    assert (access(environment=named).api, access(environment=named).token) == ("https://staging.example.com", None)
+
+
+def test_login_token_of_the_environment_is_sent_to_an_api_that_the_caller_names(home: dict[str, str]) -> None:
+    token = home | {"DUECOURSE_TOKEN": "t"}
+    assert access_to("https://a.example.com", token) == Access("https://a.example.com", "t")
+    assert access_to("https://a.example.com/", token | {"DUECOURSE_API": "https://a.example.com"}).token == "t"
+    with pytest.raises(
+        ValueError, match=r"belongs to DUECOURSE_API \(https://b\.example\.com\), not to https://a\.example"
+    ):
+        access_to("https://a.example.com", token | {"DUECOURSE_API": "https://b.example.com"})
+
+
+@pytest.mark.parametrize("address", ["http://api.example.com", "http://10.0.0.1:8080", "http://127.0.0.1.example.com"])
+def test_login_credentials_are_not_sent_without_encryption(address: str) -> None:
+    requests: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(200, json={})
+
+    transport, stored = httpx.MockTransport(answer), TokenMemory(Tokens("t", 1e12))
+    signature = SigV4(Credentials("key", "secret", "session"), "eu-central-1")
+    for auth in (Bearer("t"), IssuedAuth(Issuer("https://login", "cli"), stored), signature):
+        with (
+            Client(address, auth=auth, transport=transport) as client,
+            pytest.raises(ValueError, match="without encryption; use https"),
+        ):
+            client.get_stats()
+    with (
+        Client(address, transport=transport) as client,
+        pytest.raises(ValueError, match="the run's token is not sent to http://"),
+    ):
+        client.call("POST", "runs/x/heartbeat", token="t")
+    with pytest.raises(ValueError, match="the login is not sent to http://"):
+        Issuer(address, "cli")
+    assert requests == []
+    for local in ("http://127.0.0.1:1", "http://localhost:1", "http://[::1]:1"):
+        with Client(local, auth=Bearer("t"), transport=transport) as client:
+            client.call("GET", "health")
+    assert len(requests) == 3
+
+
+def test_login_secret_is_not_sent_to_a_token_endpoint_without_encryption() -> None:
+    requests: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        requests.append(request.method)
+        return httpx.Response(200, json={"token_endpoint": "http://login.example.com/token"})
+
+    auth = IssuedAuth(Issuer("https://login.example.com", "cli", secret="s"), TokenMemory())
+    with (
+        Client("https://api", auth=auth, transport=httpx.MockTransport(answer)) as client,
+        pytest.raises(ValueError, match="the login is not sent to http://login"),
+    ):
+        client.call("GET", "health")
+    assert requests == ["GET"]
 
 
 def test_login_missing_settings_are_reported(home: dict[str, str], tmp_path: Path) -> None:
@@ -412,3 +482,29 @@ def test_login_unusable_token_is_rejected_without_being_quoted(arguments: list[s
 
 def test_login_token_is_not_shown_when_the_client_is_printed() -> None:
     assert "secret" not in repr(Bearer("secret")) + str(vars(Client(API, auth=Bearer("secret"))))
+
+
+def test_login_command_sends_the_token_of_the_environment_only_to_its_api(tmp_path: Path) -> None:
+    (tmp_path / "duecourse").mkdir()
+    file = tmp_path / "duecourse" / "profiles.toml"
+    with http_target(answering(200, b'{"items": [], "next_cursor": null}')) as server:
+        address = server.url("").rstrip("/")
+        file.write_text(f'default = "local"\n[local]\napi = "{address}"\n')
+
+        def listed(*arguments: str, **environment: str) -> tuple[int, str]:
+            given = {"XDG_CONFIG_HOME": str(tmp_path), "DUECOURSE_TOKEN": "t", **environment}
+            done = CliRunner(env=given).invoke(main, ["jobs", "list", *arguments])
+            return done.exit_code, done.output
+
+        status, output = listed()
+        assert (status, f"set DUECOURSE_API to {address} if it belongs to the profile local" in output) == (2, True)
+        status, output = listed("--api", address, DUECOURSE_API="https://other.example.com")
+        assert (status, "DUECOURSE_TOKEN belongs to DUECOURSE_API (https://other" in output) == (2, True)
+        status, output = listed("--api", "http://jobs.example.com")
+        assert (status, "the token is not sent to http://jobs.example.com" in output) == (2, True)
+        assert server.seen == []
+        assert listed("--token", "mine")[0] == 0
+        assert listed("--api", address)[0] == 0
+        assert listed(DUECOURSE_API=address)[0] == 0
+        sent = [httpx.Headers(seen.headers).get("authorization") for seen in server.seen]
+    assert sent == ["Bearer mine", "Bearer t", "Bearer t"]

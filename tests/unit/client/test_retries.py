@@ -40,7 +40,7 @@ class Stage:
         self.answers = list(answers)
         self.seen: list[httpx.Request] = []
         self.waits: list[float] = []
-        self.client = Client("http://api", transport=httpx.MockTransport(self._answer), wait=self.waits.append)
+        self.client = Client("https://api", transport=httpx.MockTransport(self._answer), wait=self.waits.append)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         self.seen.append(request)
@@ -181,7 +181,7 @@ def test_client_retries_async_client_recognizes_a_completed_deletion() -> None:
 
     async def play() -> None:
         transport = httpx.MockTransport(lambda _: response(answers.pop(0)))
-        async with AsyncClient("http://api", transport=transport, wait=lambda _: asyncio.sleep(0)) as client:
+        async with AsyncClient("https://api", transport=transport, wait=lambda _: asyncio.sleep(0)) as client:
             await client.delete_job("nightly")
 
     asyncio.run(play())
@@ -232,7 +232,7 @@ def test_client_retries_async_client_retries_and_reads_all_pages() -> None:
 
     async def play() -> list[str]:
         transport = httpx.MockTransport(lambda _: response(pages.pop(0)))
-        async with AsyncClient("http://api", transport=transport, wait=wait) as client:
+        async with AsyncClient("https://api", transport=transport, wait=wait) as client:
             found = [job.id async for job in await client.list_jobs(tag="billing")]
             return [*found, (await client.get_job("nightly")).id]
 
@@ -262,7 +262,7 @@ class Slow(httpx.SyncByteStream):
 
 def client_of(body: Slow, timeout: float) -> Client:
     transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=body))
-    return Client("http://api", timeout=timeout, retries=0, transport=transport, clock=lambda: body.now)
+    return Client("https://api", timeout=timeout, retries=0, transport=transport, clock=lambda: body.now)
 
 
 def test_client_retries_body_that_arrives_byte_by_byte_times_out() -> None:
@@ -348,7 +348,7 @@ def test_client_retries_cancelled_task_is_not_a_timeout() -> None:
             raise AssertionError
 
         asking = asyncio.Event()
-        async with AsyncClient("http://api", transport=httpx.MockTransport(never)) as client:
+        async with AsyncClient("https://api", transport=httpx.MockTransport(never)) as client:
             task = asyncio.create_task(client.call("GET", "stats"))
             await asking.wait()
             task.cancel()
@@ -367,7 +367,7 @@ def test_client_retries_body_of_many_parts_times_out_in_the_async_client() -> No
 
     async def play() -> None:
         transport = httpx.MockTransport(lambda _: httpx.Response(200, stream=Endless()))
-        async with AsyncClient("http://api", timeout=0.05, retries=0, transport=transport) as client:
+        async with AsyncClient("https://api", timeout=0.05, retries=0, transport=transport) as client:
             await client.call("GET", "stats")
 
     with pytest.raises(ApiUnreachableError, match="the response took too long"):

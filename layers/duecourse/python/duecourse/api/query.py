@@ -47,8 +47,7 @@ class Parameter:
     """Annotates a field of a model with the function that reads its text. `component` is the parameter's name in the
     OpenAPI document, which contains the description.
 
-    `read` raises `refuse(…)` for an invalid text. `wants` describes the value in the error message for a missing
-    required parameter.
+    `read` raises `refuse(…)` for an invalid text.
     """
 
     component: str
@@ -56,7 +55,6 @@ class Parameter:
     schema: Mapping[str, Any]
     example: Any
     read: Callable[[str], Any]
-    wants: str = "a value"
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Return the schema that validates the text with `read`."""
@@ -96,8 +94,7 @@ class Query(BaseModel):
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False)[0]
             name = str(first["loc"][0])
-            missing = f"is missing; set it to {known[name][0].wants}"
-            raise bad_parameter(name, missing if first["type"] == "missing" else first["msg"]) from None
+            raise bad_parameter(name, first["msg"]) from None
 
 
 def _listed(names: Sequence[str]) -> str:

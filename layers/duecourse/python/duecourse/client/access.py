@@ -12,7 +12,8 @@ Profiles are in `~/.config/duecourse/profiles.toml`, or below XDG_CONFIG_HOME if
 The secret of a service account is in DUECOURSE_CLIENT_SECRET, never in the file. A service account does not need a
 profile: the environment can contain DUECOURSE_API and all fields of a profile (DUECOURSE_ISSUER, DUECOURSE_CLIENT_ID,
 …). The secret is sent only to the issuer in DUECOURSE_ISSUER. A profile uses the secret if it has that issuer. If the
-environment also contains a client or an account, the profile must have the same.
+environment also contains a client or an account, the profile must have the same. Likewise, DUECOURSE_TOKEN is sent only
+to the API in DUECOURSE_API, or to an API that the caller names.
 """
 
 from __future__ import annotations
@@ -35,6 +36,10 @@ FIELDS = ("api", "issuer", "client_id", "scope", "audience", "account")
 """The fields of a profile. If DUECOURSE_API is set, they are read from the environment: DUECOURSE_API,
 DUECOURSE_ISSUER, …
 """
+
+
+class NoApiError(ValueError):
+    """No API is configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +87,8 @@ def access(profile: str | None = None, environment: Mapping[str, str] = os.envir
     """Return the API of this profile, of the profile in DUECOURSE_PROFILE, of DUECOURSE_API, or of the default profile:
     the first that is set.
 
-    Raises ValueError with the remedy if no API is configured, or if it is unclear whether the secret in the environment
-    belongs to the profile.
+    Raises NoApiError with the remedy if no API is configured, and ValueError if it is unclear whether the secret or the
+    token in the environment belongs to the profile.
     """
     wanted = profile or environment.get(PROFILE)
     if wanted is None and environment.get(API):
@@ -96,15 +101,19 @@ def access(profile: str | None = None, environment: Mapping[str, str] = os.envir
     known = profiles(environment)
     name = wanted or known.get("default")
     if name is None:
-        raise ValueError(
+        raise NoApiError(
             f"no API address is configured; set {API}, write a profile to {profiles_file(environment)}, "
             "or start a local stack in a checkout: make local"
         )
     match known.get(str(name)):
         case {"api": str(api), **more}:
-            return _access(api, more, str(name), environment, _secret_of(str(name), more, environment))
+            if environment.get(TOKEN) and not environment.get(API):
+                remedy = f"set {API} to {api} if it belongs to the profile {name}, or unset {TOKEN}"
+                raise ValueError(f"{TOKEN} is set without its API; {remedy}")
+            secret = None if _token_for(api, environment) else _secret_of(str(name), more, environment)
+            return _access(api, more, str(name), environment, secret)
         case _:
-            raise ValueError(
+            raise NoApiError(
                 f"there is no profile {name} with an api in {profiles_file(environment)}; add it with duecourse "
                 "profile add"
             )
@@ -117,7 +126,28 @@ def _access(
     texts = {field: str(more[field]) for field in FIELDS if field in more}
     issuer, client = texts.pop("issuer", None), texts.pop("client_id", None)
     found = None if issuer is None or client is None else Issuer(issuer, client, secret=secret, **texts)
-    return Access(api, environment.get(TOKEN), profile=profile, issuer=found)
+    return Access(api, _token_for(api, environment), profile=profile, issuer=found)
+
+
+def _token_for(api: str, environment: Mapping[str, str]) -> str | None:
+    """Return the environment's token if it belongs to this API."""
+    return environment.get(TOKEN) if _same(environment.get(API), api) else None
+
+
+def _same(one: str | None, other: str) -> bool:
+    return one is not None and one.rstrip("/") == other.rstrip("/")
+
+
+def access_to(api: str, environment: Mapping[str, str] = os.environ) -> Access:
+    """Return the access to an API that the caller names. The environment's token is used unless it belongs to another
+    API (DUECOURSE_API). Raises ValueError for such a token.
+    """
+    token, own = environment.get(TOKEN), environment.get(API)
+    if token and own and not _same(own, api):
+        raise ValueError(
+            f"{TOKEN} belongs to {API} ({own}), not to {api}; pass --token, set {API} to {api}, or unset {TOKEN}"
+        )
+    return Access(api, token)
 
 
 def _secret_of(name: str, profile: Mapping[Any, object], environment: Mapping[str, str]) -> str | None:
@@ -125,7 +155,7 @@ def _secret_of(name: str, profile: Mapping[Any, object], environment: Mapping[st
     profile belongs to a service account whose secret is missing.
     """
     issuer, secret, own = profile.get("issuer"), environment.get(SECRET), environment.get("DUECOURSE_ISSUER")
-    if issuer is None or environment.get(TOKEN):
+    if issuer is None:
         return None
     if secret is not None and own is None:
         remedy = f"set DUECOURSE_ISSUER to {issuer} if it belongs to the profile {name}, or unset {SECRET}"

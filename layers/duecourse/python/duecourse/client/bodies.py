@@ -341,7 +341,7 @@ class SqsTarget(TypedDict):
 class Step(TypedDict):
     """A step of a workflow, and the conditions of its start."""
 
-    job: NotRequired[Mapping[str, Any] | None]
+    job: NotRequired[StepJob | None]
     job_id: NotRequired[str | None]
     after: NotRequired[list[str] | tuple[str, ...]]
     when: NotRequired[Literal["all_success", "all_done", "any_success", "any_failure", "none_failed"]]
@@ -355,6 +355,50 @@ class StepFunctionsTarget(TypedDict):
 
     type: Literal["stepfunctions"]
     machine: str
+
+
+class StepJob(TypedDict):
+    """The job of a step. It has no id and no schedule."""
+
+    name: NotRequired[str]
+    owner: NotRequired[str]
+    description: NotRequired[str]
+    runbook_url: NotRequired[str | None]
+    ping_url: NotRequired[str | None]
+    payload: NotRequired[Any]
+    priority: NotRequired[Literal["high", "normal", "low"]]
+    start_deadline_seconds: NotRequired[int | None]
+    pause_on_failure: NotRequired[int | None]
+    overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue | Allow]
+    events: NotRequired[Sequence[Literal["deaths", "failures", "late", "deadlines", "all"]]]
+    notify: NotRequired[Sequence[Notify]]
+    tags: NotRequired[list[str] | tuple[str, ...]]
+    target: NotRequired[
+        HttpTarget
+        | LambdaTarget
+        | SqsTarget
+        | SnsTarget
+        | EventBridgeTarget
+        | StepFunctionsTarget
+        | EcsTarget
+        | AwsTarget
+        | TaskTarget
+    ]
+    task: NotRequired[str | None]
+    timeout_seconds: NotRequired[int]
+    estimated_seconds: NotRequired[int | None]
+    completion: NotRequired[Literal["response", "callback"]]
+    completion_seconds: NotRequired[int | None]
+    heartbeat_seconds: NotRequired[int | None]
+    retry: NotRequired[Retry]
+    precision: NotRequired[Literal["second", "exact"] | None]
+    concurrency: NotRequired[Concurrency | None]
+    results: NotRequired[ResultLocation | None]
+    rate: NotRequired[Rate | None]
+    breaker: NotRequired[Breaker | None]
+    delivery: NotRequired[Literal["at_least_once", "at_most_once"]]
+    after_completion: NotRequired[AfterCompletion | None]
+    idempotency_key: NotRequired[str | None]
 
 
 class TaskTarget(TypedDict):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 from uuid import uuid4
 
 import httpx
@@ -30,6 +30,18 @@ DIRECT = {f"all://{f'[{host}]' if ':' in host else host}": None for host in LOCA
 """httpx's mounts for a stack on this machine. They bypass the proxies that the environment sets."""
 
 
+class NotSentError(ValueError):
+    """A request that was not sent, because it would reach another route or reveal a credential."""
+
+
+def check_encrypted(url: str, what: str) -> None:
+    """Raise NotSentError if this URL would receive a credential unencrypted. Loopback addresses need no encryption."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme != "https" and host not in LOCAL_HOSTS:
+        raise NotSentError(f"{what} is not sent to {parts.scheme}://{host} without encryption; use https")
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request. `fields` is sent as a body without its empty fields; `body` is sent unchanged.
@@ -49,19 +61,25 @@ class Call:
 
     @staticmethod
     def at(template: str, **names: str) -> str:
-        """Return the path with the quoted names."""
+        """Return the path with the quoted names. Raises NotSentError for a name that would change the route."""
+        for name, value in names.items():
+            if value in ("", ".", ".."):
+                raise NotSentError(f"{name} must not be empty, a dot or two dots; pass the id or the key")
         return template.format(**{name: quote(value, safe="") for name, value in names.items()})
 
     def request(self, api: str) -> dict[str, Any]:
-        """Return the arguments of httpx's `build_request`. Raises TypeError or ValueError for a body that cannot be
-        JSON.
+        """Return the arguments of httpx's `build_request`. Raises NotSentError, and TypeError or ValueError for a body
+        that cannot be JSON.
         """
+        if any(unquote(segment) in (".", "..") for segment in self.path.partition("?")[0].split("/")):
+            raise NotSentError(f"the path {self.path} must not contain the segments . and .., which change the route")
         headers = {name: value for name, value in self.headers.items() if value is not None}
         if self.idempotency_key is not None:
             headers[KEY] = self.idempotency_key
         elif self.method.upper() == "POST" and self.token is None and KEY.lower() not in map(str.lower, headers):
             headers[KEY] = uuid4().hex
         if self.token is not None:
+            check_encrypted(api, "the run's token")
             headers["Authorization"] = f"Bearer {self.token}"
         sent = self.body if self.fields is None else _given(self.fields)
         request: dict[str, Any] = {"method": self.method, "url": f"{api}/v1/{self.path}", "headers": headers}

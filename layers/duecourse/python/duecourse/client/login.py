@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from duecourse.client.calls import check_encrypted
 from duecourse.client.errors import UnauthorizedError, problem_of
 
 EARLY_SECONDS = 60
@@ -126,6 +127,10 @@ class Issuer:
     secret: str | None = field(default=None, repr=False)
     account: str | None = None
 
+    def __post_init__(self) -> None:
+        """Raise NotSentError for the address of an issuer without encryption."""
+        check_encrypted(self.url, "the login")
+
     @property
     def is_cognito(self) -> bool:
         """Whether the issuer is a Cognito user pool, whose tokens come from Cognito's API instead of a token
@@ -177,6 +182,7 @@ class IssuedAuth(httpx.Auth):
 
     def _authorize(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response | None, None]:
         """Add the header. Yields the requests to the issuer, if any are necessary, and receives their responses."""
+        check_encrypted(str(request.url), "the token")
         tokens = self._store.read()
         if tokens is None or not tokens.last(self._clock()):
             try:
@@ -203,6 +209,7 @@ class IssuedAuth(httpx.Auth):
         if self._endpoint is None:
             found = yield httpx.Request("GET", issuer.url.rstrip("/") + DISCOVERY)
             self._endpoint = _read(found, lambda: str(found.json()["token_endpoint"]))
+            check_encrypted(self._endpoint, "the login")
         if refresh is not None:
             form = issuer.form(grant_type="refresh_token", refresh_token=refresh)
         else:

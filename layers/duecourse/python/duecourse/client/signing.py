@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from duecourse.client.aws_session import own_session
+from duecourse.client.calls import check_encrypted
 
 SERVICE = "execute-api"
 SIGNED_HOSTS = (".amazonaws.com", ".amazonaws.com.cn")
@@ -39,7 +40,8 @@ class Bearer(httpx.Auth):
         self._token = token
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Add the header and send the request."""
+        """Add the header and send the request. Raises NotSentError for an address without encryption."""
+        check_encrypted(str(request.url), "the token")
         request.headers["Authorization"] = f"Bearer {self._token}"
         yield request
 
@@ -75,10 +77,11 @@ class SigV4(httpx.Auth):
         return cls(credentials, found)
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Add the signature's headers and send the request."""
+        """Add the signature's headers and send the request. Raises NotSentError for an address without encryption."""
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
 
+        check_encrypted(str(request.url), "the signature")
         signed = AWSRequest(
             method=request.method,
             url=str(request.url),

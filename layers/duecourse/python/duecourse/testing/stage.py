@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -94,6 +94,15 @@ class NoTasks:
         """Return None, since no task is registered."""
         del name
         return None
+
+
+@dataclass
+class NoKeys:
+    """Implementation of ports.PublicKeys for a stage whose tokens are not signed."""
+
+    def public_keys(self) -> Sequence[tuple[str, bytes]]:
+        """Return no keys."""
+        return ()
 
 
 @dataclass
@@ -242,6 +251,7 @@ class Stage:
         wiring.tenant_reports, wiring.runs_in_progress = self.tenant_reports, self.runs_in_progress
         wiring.lanes = wiring.depths = self.wheel
         wiring.alarms, wiring.tasks, wiring.metrics = NoAlarms(), NoTasks(), self._metrics
+        wiring.public_keys = NoKeys()
         wiring.notices, wiring.bus, wiring.results = self.notices, self.bus, self.results
         wiring.trends, wiring.pinger = self.trends, self.pinger
         return wiring

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -37,12 +37,12 @@ from duecourse.domain.jobs.job import (
     MAX_RUNS,
     MAX_SPREAD_MINUTES,
     EventKind,
-    NoticeCause,
     Overlap,
     ResultLocation,
 )
 from duecourse.domain.jobs.result_buckets import bucket_refusal, prefix_of, prefix_refusal
 from duecourse.domain.runs.rendering import (
+    DOT_SEGMENTS,
     MAX_CONCURRENCY_KEY,
     MAX_KEY_CHARACTERS,
     check_concurrency_key,
@@ -269,6 +269,8 @@ OverlapBody = Annotated[
 def _template_key(key: str) -> str:
     if not (key.isascii() and key.isprintable()):
         raise refuse("must be printable ASCII")
+    if key in DOT_SEGMENTS:
+        raise refuse("must not be only one or two dots, because the path of a limit cannot contain it; choose a name")
     if problems := check_concurrency_key(key):
         raise refuse("; ".join(problems[:5]))
     return key
@@ -417,12 +419,15 @@ class NotifyTargetBody(Body):
     format: Annotated[Literal["json", "slack", "teams"], Field(description="The format of the payload.")] = "json"
 
 
+NotifyOn = Literal["dead", "late", "missed", "recovered", "paused", "deadline"]
+
+
 class NotifyBody(Body):
     """Notices that are delivered to one target."""
 
     on: Annotated[
-        list[Literal["dead", "late", "missed", "recovered", "paused", "deadline"]],
-        Field(min_length=1, max_length=len(NoticeCause), json_schema_extra=UNIQUE),
+        list[NotifyOn],
+        Field(min_length=1, max_length=len(get_args(NotifyOn)), json_schema_extra=UNIQUE),
         AfterValidator(each_once),
     ]
     to: NotifyTargetBody

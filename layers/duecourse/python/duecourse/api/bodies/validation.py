@@ -685,7 +685,7 @@ def read_body(
     return body
 
 
-_OF_THE_WORKFLOW = (
+OF_THE_WORKFLOW = (
     "schedule",
     "timezone",
     "expect_every",
@@ -694,6 +694,7 @@ _OF_THE_WORKFLOW = (
     "finish_by",
     "on_deadline",
 )
+"""The fields of a job that a step's job cannot have, because the workflow starts its steps."""
 _TARGET = {"type": "workflow", "graph": ""}
 
 
@@ -742,10 +743,10 @@ def _read_inline(job: Mapping[str, Any], name: str, zone: str, tenant: str, rule
     foreign = [FieldFault("is set by job_id; remove it here", "/id")] if "id" in job else []
     foreign += [
         FieldFault("is a field of the workflow, which starts its steps; remove it here", f"/{field}")
-        for field in _OF_THE_WORKFLOW
+        for field in OF_THE_WORKFLOW
         if field in job
     ]
-    own = {field: each for field, each in job.items() if field not in ("id", *_OF_THE_WORKFLOW)}
+    own = {field: each for field, each in job.items() if field not in ("id", *OF_THE_WORKFLOW)}
     given = {"overlap": Overlap.ALLOW.value} | own | {"id": name, "schedule": None, "timezone": zone}
     try:
         draft = read_job(given, tenant, rules, lambda *_: None)

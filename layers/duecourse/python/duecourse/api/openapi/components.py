@@ -18,6 +18,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 
 from duecourse.api.answers import LOCAL, RUN_ID, GatewayMessage, ProblemAnswer, StateProblemAnswer
 from duecourse.api.bodies.job_answer import JobPatch
+from duecourse.api.bodies.validation import OF_THE_WORKFLOW
 from duecourse.api.routes.table import ROUTES
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.runs.api_keys import KEY_ID_PATTERN, KEY_PATTERN
@@ -40,7 +41,7 @@ _MERGED = frozenset({"target", "retry", "missed"})
 _OPEN = frozenset({"Problem", "StateProblem", "OpenApiDocument"})
 """The schemas of responses that other schemas extend. They stay open."""
 
-_KEYWORDS = {"ge": "minimum", "le": "maximum"}
+_KEYWORDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 """The JSON Schema keywords of bounds, by the names that pydantic uses after a custom validator."""
 
 
@@ -70,6 +71,14 @@ def schemas(*, closed: bool = False) -> Schema:
             if closed:
                 schema["additionalProperties"] = False
     tidy["JobPatch"] = _patch_of(tidy["JobRequest"])
+    tidy["StepJob"] = _step_job_of(tidy["JobRequest"])
+    step = tidy["Step"]["properties"]["job"]
+    tidy["Step"]["properties"]["job"] = {
+        "type": step["type"],
+        "description": step["description"],
+        "anyOf": [{"$ref": PREFIX + "StepJob"}, {"type": "null"}],
+        "default": None,
+    }
     tidy["BatchRequest"]["properties"]["jobs"]["items"] = {
         "description": (
             "A job in the format of POST /v1/jobs; a job that is not valid is reported with its own problem."
@@ -162,6 +171,18 @@ def _patch_of(job: Schema) -> Schema:
         "description": JobPatch.__doc__,
         "properties": properties,
         "additionalProperties": {"type": "null"},
+    }
+
+
+def _step_job_of(job: Schema) -> Schema:
+    """Return the job that a workflow defines for a step: a job without an id and the fields of a schedule."""
+    left_out = {"id", *OF_THE_WORKFLOW}
+    properties = {name: schema for name, schema in job["properties"].items() if name not in left_out}
+    properties["overlap"] = properties["overlap"] | {"default": "allow"}
+    return job | {
+        "description": "The job of a step. It has no id and no schedule.",
+        "properties": properties,
+        "required": [name for name in job["required"] if name not in left_out],
     }
 
 

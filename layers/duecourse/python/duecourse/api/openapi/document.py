@@ -243,20 +243,11 @@ def _links(answer: Any) -> Document:
     if get_origin(answer) is PageAnswer:
         where, shown, reading = f"{where}items/0/", get_args(answer)[0], True
     own = {JobAnswer: "job_id", RunAnswer: "run_id", SingleRunAnswer: "run_id"}.get(shown)
-    values = {} if own is None else {own: f"{where}id", "at": f"{where}next_occurrence"}
     return {
-        _id(route): {"operationId": _id(route), "parameters": {name: values[name] for name in (own, *_needed(route))}}
+        _id(route): {"operationId": _id(route), "parameters": {own: f"{where}id"}}
         for route in ROUTES
-        if own is not None
-        and f"<{own}>" in route.path
-        and (not reading or route.method == "GET")
-        and _needed(route) <= (values.keys() if own == "job_id" else set())
+        if own is not None and f"<{own}>" in route.path and (not reading or route.method == "GET")
     }
-
-
-def _needed(route: Route) -> set[str]:
-    """Return the required query parameters."""
-    return {name for name, (_, required) in _query(route).items() if required}
 
 
 def _refusal(status: int, kinds: tuple[str, ...], by_gateway: bool) -> Document:

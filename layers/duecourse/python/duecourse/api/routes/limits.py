@@ -24,7 +24,7 @@ from duecourse.domain.ids import parse_run_id
 from duecourse.domain.instants import DAY_SECONDS, millisecond, to_iso
 from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT, Breaker, Rate
 from duecourse.domain.runs.overlap import KeyLimit
-from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
+from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN, DOT_SEGMENTS
 from duecourse.domain.runs.states import RunState
 from duecourse.usecases.runs.key_limits import (
     MAX_COUNTED,
@@ -372,8 +372,9 @@ class _Refused:
 
 def _key_in(parameters: Mapping[str, str]) -> str:
     key = unquote(parameters["limit_key"])
-    if re.fullmatch(CONCURRENCY_KEY_PATTERN, key) is None:
-        fault = FieldFault("must be 1 to 128 letters (A-Z, a-z), digits or _ . : @ = + -", parameter="limit_key")
+    if re.fullmatch(CONCURRENCY_KEY_PATTERN, key) is None or key in DOT_SEGMENTS:
+        detail = "must be 1 to 128 letters (A-Z, a-z), digits or _ . : @ = + -, and not only one or two dots"
+        fault = FieldFault(detail, parameter="limit_key")
         raise invalid([fault], "invalid-limit")
     return key
 

@@ -40,16 +40,15 @@ from duecourse.api.query import (
     TO,
     UNTIL,
     PageQuery,
-    Parameter,
     Query,
     after,
     all_runs_page_token,
     fitting,
+    instant_parameter,
     job_parameter,
     read_all_runs_page_token,
     read_run_page_token,
     read_state_page_token,
-    read_time,
     run_page_token,
     state_page_token,
 )
@@ -436,16 +435,8 @@ class ExplainQuery(Query):
     """The instant to explain."""
 
     at: Annotated[
-        int,
-        Parameter(
-            component="At",
-            description="The instant to explain, ISO-8601 with an offset.",
-            schema={"type": "string", "minLength": 1, "maxLength": 64},
-            example="2026-11-21T03:00:00Z",
-            read=read_time,
-            wants="an instant, such as 2026-03-08T07:00:00Z",
-        ),
-    ]
+        int | None, instant_parameter("At", "The instant to explain (default: now).", "2026-11-21T03:00:00Z")
+    ] = None
 
 
 @route("GET", "/v1/jobs/<job_id>/explain", "runs", {200: ExplainedAnswer}, query=ExplainQuery)
@@ -459,7 +450,8 @@ def explain_job(api: Api, request: Request, parameters: Mapping[str, str]) -> An
     upstream steps that it waits for, or the reason why the workflow did not run.
     """
     job_id = job_id_in(parameters)
-    at = ExplainQuery.of(request).at
+    asked = ExplainQuery.of(request).at
+    at = int(api.explain.clock.now()) if asked is None else asked
     explained = api.explain(request.tenant, job_id, at, request.tags, request.budget.charge)
     found = explained.found
     body = ExplainedAnswer(

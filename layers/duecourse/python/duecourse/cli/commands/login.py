@@ -6,6 +6,7 @@ Cognito user pool of the stack requires a name and a password.
 
 from __future__ import annotations
 
+import os
 import time
 import webbrowser
 from base64 import urlsafe_b64encode
@@ -21,7 +22,8 @@ import httpx
 
 from duecourse.cli.commands.options import prompting
 from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
-from duecourse.client.access import Access, access
+from duecourse.client.access import TOKEN, Access, access
+from duecourse.client.calls import NotSentError, check_encrypted
 from duecourse.client.login import DISCOVERY, Issuer, TokenFile, Tokens, cognito_request, cognito_tokens
 
 SCOPE = "openid offline_access"
@@ -57,7 +59,7 @@ def logout(profile: str | None) -> None:
 
 def _of(profile: str | None) -> tuple[Access, Issuer, TokenFile]:
     try:
-        found = access(profile)
+        found = access(profile, {name: value for name, value in os.environ.items() if name != TOKEN})
     except ValueError as error:
         raise UsageError(plain(str(error))) from error
     if found.issuer is None or found.profile is None:
@@ -68,6 +70,11 @@ def _of(profile: str | None) -> tuple[Access, Issuer, TokenFile]:
 
 def _by_oidc(http: httpx.Client, issuer: Issuer, browser: bool) -> Tokens:
     known = _answer(http.get(issuer.url.rstrip("/") + DISCOVERY))
+    for name in {"device_authorization_endpoint", "token_endpoint"} & known.keys():
+        try:
+            check_encrypted(str(known[name]), "the login")
+        except NotSentError as error:
+            raise CliError(plain(str(error))) from error
     if "device_authorization_endpoint" in known:
         return _by_device(http, issuer, known)
     return _by_browser(http, issuer, known, browser)

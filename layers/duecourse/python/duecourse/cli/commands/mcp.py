@@ -17,6 +17,8 @@ from duecourse.cli.manifests.difference import JOB_FIELDS, differences, only
 from duecourse.cli.terminal import CliError, Command
 from duecourse.client import ApiError, ApiUnreachableError, Client, Page
 from duecourse.client.bodies import JobPatch, JobRequest
+from duecourse.client.calls import NotSentError
+from duecourse.version import VERSION
 
 Document = dict[str, Any]
 P = ParamSpec("P")
@@ -46,22 +48,42 @@ def mcp(write: bool, api: str | None, sign: bool | None) -> None:
     except ModuleNotFoundError as error:
         raise CliError("the package mcp is not installed; install it with: pip install 'duecourse[mcp]'") from error
     with connected(api, sign) as client:
-        server = MCPServer("duecourse", instructions=INSTRUCTIONS, log_level="WARNING")
-        offer(server, Reads(client).tools, read_only=True)
+        tools = offered(Reads(client).tools, read_only=True)
         if write:
             writes = Writes(client)
-            offer(server, writes.plans, read_only=True)
-            offer(server, (writes.apply_plan,), read_only=False)
-        server.run()
+            tools += offered(writes.plans, read_only=True) + offered((writes.apply_plan,), read_only=False)
+        MCPServer("duecourse", version=VERSION, instructions=INSTRUCTIONS, tools=tools, log_level="WARNING").run()
 
 
-def offer(server: Any, tools: tuple[Callable[..., Document], ...], *, read_only: bool) -> None:
-    """Add methods as tools of a server. The docstring is the description."""
+def offered(methods: tuple[Callable[..., Document], ...], *, read_only: bool) -> list[Any]:
+    """Return methods as tools of a server. The docstring is the description."""
+    from mcp.server.mcpserver.tools import Tool
     from mcp.types import ToolAnnotations
 
     hints = ToolAnnotations(read_only_hint=read_only, destructive_hint=not read_only)
+    tools = [Tool.from_function(_reported(method), annotations=hints) for method in methods]
     for tool in tools:
-        server.add_tool(_reported(tool), annotations=hints)
+        tool.fn_metadata.arg_model = _strict(tool.fn_metadata.arg_model)
+        tool.parameters = tool.fn_metadata.arg_model.model_json_schema()
+    return tools
+
+
+def _strict(arguments: Any) -> Any:
+    """Return a model of arguments that rejects unknown arguments. The SDK ignores them, so that a misspelt argument
+    would change the effect of a tool.
+    """
+    from pydantic import create_model, model_validator
+
+    def check(given: Document) -> Document:
+        known = arguments.model_fields
+        for name in given:
+            if name not in known:
+                raise ValueError(f"there is no argument {name}; the arguments are {', '.join(known)}")
+        return given
+
+    rejects: dict[str, Any] = {"check": model_validator(mode="before")(check)}
+    name = arguments.__name__
+    return create_model(name, __base__=arguments, __cls_kwargs__={"extra": "forbid"}, __validators__=rejects)
 
 
 def _reported(tool: Callable[P, Document]) -> Callable[P, Document]:
@@ -72,7 +94,7 @@ def _reported(tool: Callable[P, Document]) -> Callable[P, Document]:
     def call(*args: P.args, **kwargs: P.kwargs) -> Document:
         try:
             return tool(*args, **kwargs)
-        except (ApiError, ApiUnreachableError, CliError) as error:
+        except (ApiError, ApiUnreachableError, CliError, NotSentError) as error:
             raise ToolError(str(error)) from error
 
     return call
@@ -101,6 +123,7 @@ class Reads:
             self.failed_runs,
             self.runs_of_job,
             self.get_run,
+            self.get_workflow_run,
         )
 
     def list_jobs(
@@ -141,10 +164,17 @@ class Reads:
         return _page(self._client.list_runs(job_id, state=STATES, limit=limit, cursor=cursor))
 
     def failed_runs(
-        self, since: str | None = None, error: str | None = None, limit: int = 20, cursor: str | None = None
+        self,
+        job_id: str | None = None,
+        since: str | None = None,
+        error: str | None = None,
+        limit: int = 20,
+        cursor: str | None = None,
     ) -> Document:
-        """List runs that failed permanently (DEAD), newest first. `since`: an instant; `error`: a part of the error."""
-        return _page(self._client.list_dead_runs(since=since, error=error, limit=limit, cursor=cursor))
+        """List runs that failed permanently (DEAD), newest first. `job_id`: only those of one job; `since`: an instant;
+        `error`: a part of the error.
+        """
+        return _page(self._client.list_dead_runs(job_id=job_id, since=since, error=error, limit=limit, cursor=cursor))
 
     def runs_of_job(
         self, job_id: str, state: list[RunStateName] | None = None, limit: int = 20, cursor: str | None = None
@@ -155,6 +185,13 @@ class Reads:
     def get_run(self, run_id: str) -> Document:
         """Read a run: its state, what it waits for, its attempts and errors."""
         return dict(self._client.get_run(run_id).document)
+
+    def get_workflow_run(self, run_id: str) -> Document:
+        """Read a run of a workflow: the state of each step, and the upstream steps that it waits for."""
+        workflow_id, _, instant = run_id.partition(".")
+        if not instant:
+            raise CliError(f"{run_id} is not the id of a run; list the runs of the workflow with runs_of_job")
+        return dict(self._client.get_workflow_run(workflow_id, instant).document)
 
 
 Action = Literal["create", "change", "pause", "resume", "run", "redrive"]

@@ -12,11 +12,13 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import click
+from click.core import ParameterSource
 
 from duecourse.cli.terminal import CliError, UsageError, plain
 from duecourse.client import TIMEOUT_SECONDS, ApiError, ApiUnreachableError, Client, UnauthorizedError
-from duecourse.client.access import PROFILE, Access, access
-from duecourse.client.calls import LOCAL_HOSTS
+from duecourse.client.access import PROFILE, Access, NoApiError, access, access_to
+from duecourse.client.access import TOKEN as TOKEN_VARIABLE
+from duecourse.client.calls import LOCAL_HOSTS, NotSentError
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 yes_option = click.option("--yes", is_flag=True, help="Skip the confirmation prompt.")
@@ -103,11 +105,11 @@ def timeout_of(api: str) -> float:
 def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
     """Yield a client for the API. Errors become one line."""
     token: str | None = click.get_current_context().meta.get(TOKEN)
-    if token and sign:
-        raise UsageError("--sign cannot be combined with a token; remove --sign, or --token and DUECOURSE_TOKEN")
     try:
-        found = Access(api) if api else _found()
-        found = replace(found, token=token or found.token, sign=sign)
+        found = _found(api, token)
+        if (token := token or found.token) and sign:
+            raise UsageError("--sign cannot be combined with a token; remove --sign, or --token and DUECOURSE_TOKEN")
+        found = replace(found, token=token, sign=sign)
         auth, timeout = found.auth(), timeout_of(found.api)
     except ValueError as error:
         raise UsageError(plain(str(error))) from error
@@ -119,6 +121,8 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
         raise CliError(plain(f"{error}; {remedy}")) from error
     except ApiError as error:
         raise CliError(_text(error)) from error
+    except NotSentError as error:
+        raise UsageError(plain(str(error))) from error
     except UnicodeEncodeError as error:
         raise UsageError("an id or a cursor contains an unpaired surrogate; correct it. No request was sent") from error
     except ApiUnreachableError as error:
@@ -133,21 +137,27 @@ def _text(error: ApiError) -> str:
     return text
 
 
-def _remember(context: click.Context, _option: click.Parameter, token: str | None) -> None:
-    context.meta[TOKEN] = token
+def _remember(context: click.Context, option: click.Parameter, token: str | None) -> None:
+    """Store the token of the command line. `access` reads the environment's token, which belongs to one API."""
+    given = context.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+    context.meta[TOKEN] = token if given else None
 
 
-def _found() -> Access:
-    """Return the API of the environment or a profile, or else the running local stack of this checkout.
+def _found(api: str | None, token: str | None) -> Access:
+    """Return the given API, that of the environment or of a profile, or else the running local stack of this checkout.
+    With a `token` of the command line, the environment's token is not read.
 
     Raises ValueError with the settings to use.
     """
+    environment = {name: value for name, value in os.environ.items() if not (token and name == TOKEN_VARIABLE)}
+    if api:
+        return access_to(api, environment)
     try:
-        return access()
-    except ValueError:
-        if PROFILE in os.environ or (api := _local()) is None:
+        return access(environment=environment)
+    except NoApiError:
+        if PROFILE in environment or (local := _local()) is None:
             raise
-        return Access(api)
+        return access_to(local, environment)
 
 
 def _local() -> str | None:

@@ -60,11 +60,15 @@ _NOT_IN_KEYS = re.compile(f"[^{_IN_KEYS}]")
 CONCURRENCY_KEY_PATTERN = f"[{_IN_KEYS}]{{1,{MAX_CONCURRENCY_KEY}}}"
 """The pattern for rendered concurrency keys."""
 
+DOT_SEGMENTS = frozenset({".", ".."})
+"""Keys that no client can write into a path, because they change the route."""
+
 _FORMS: Mapping[str, Callable[[str], str]] = {"group": message_group, "subject": message_subject}
 """The fields of targets for messages that are templates: each function returns a rendered value in a valid form.
 """
 
 AnyTarget = TypeVar("AnyTarget", bound=Target)
+
 Headers = Sequence[tuple[str, str]]
 
 DEFAULT_KEY = "{}/{}"
