@@ -849,6 +849,7 @@ class Methods(ABC):
         debounce_seconds: int | None = None,
         debounce_key: str | None = None,
         signed: bool | None = None,
+        events: list[str] | tuple[str, ...] | None = None,
     ) -> CreatedKey:
         """Create an API key.
 
@@ -866,6 +867,9 @@ class Methods(ABC):
         `debounce_key`: A template, such as {{payload.repository.name}}. Without it, all requests start one run.
 
         `signed`: whether requests must have a signature.
+
+        `events`: the values of X-GitHub-Event, such as push, that start runs. Requests about other events have no
+        effect. Empty: all events except ping.
         """
         return self._send(
             Call(
@@ -880,6 +884,7 @@ class Methods(ABC):
                     "debounce_seconds": debounce_seconds,
                     "debounce_key": debounce_key,
                     "signed": signed,
+                    "events": events,
                 },
             ),
             CreatedKey,

@@ -293,6 +293,8 @@ class CreatedKey(Answer):
     debounce_seconds: int | None
     debounce_key: str | None
     signed: bool
+    events: tuple[str, ...]
+    """The events that start runs; empty: all events except ping."""
     key: str
     path: str
     """The path of the trigger URL. It contains the key."""
@@ -609,6 +611,8 @@ class Key(Answer):
     debounce_seconds: int | None
     debounce_key: str | None
     signed: bool
+    events: tuple[str, ...]
+    """The events that start runs; empty: all events except ping."""
 
 
 @dataclass(frozen=True, kw_only=True)
