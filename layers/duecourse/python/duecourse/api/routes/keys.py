@@ -292,8 +292,8 @@ def _run(api: Api, request: Request) -> Answer:
     if not key.heeds(event):
         if event is None:
             raise Problem("invalid-command", "The key accepts only some events; name the event in X-GitHub-Event.")
-        facts = {"job_id": job.id, "key_id": key.id, "event": shortened(event)}
-        return Answer(HTTPStatus.NO_CONTENT, "event_ignored", facts=facts)
+        ignored = {"job_id": job.id, "key_id": key.id, "event": shortened(event)}
+        return Answer(HTTPStatus.NO_CONTENT, "event_ignored", facts=ignored)
     own = _own_payload(api, request, job)
     try:
         run = api.api_keys.run(key, job, own, _name_of(request), request.correlation_id)
