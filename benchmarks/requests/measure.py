@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.requests.cases import FAT, FAT_NAMES, JOB, LARGE, Case, Event, compact
 from benchmarks.requests.cost import Cost
 from benchmarks.requests.of_calendars import USERS, calendars, user
-from benchmarks.requests.of_jobs import busy, seldom, wide
+from benchmarks.requests.of_jobs import busy, halved, hard, seldom, wide
 from benchmarks.requests.of_keys import store_keys
 from benchmarks.requests.of_limits import KEY, hold, limits, places
 from benchmarks.requests.of_runs import LETTERS
@@ -139,6 +139,8 @@ class Desk:
         for made in (busy, seldom, step):
             for number in range(0, 1000, 100):
                 self.send("/v1/jobs/batch", {"jobs": [made(each) for each in range(number, number + 100)]})
+        self.send("/v1/jobs/batch", {"jobs": [hard(number) for number in range(100)]})
+        self.send("/v1/jobs", halved())
         for number in range(400):
             self.send("/v1/jobs", wide(number))
         for name in FAT_NAMES:

@@ -36,11 +36,17 @@ def of_jobs() -> Iterator[Case]:
         lambda: {"jobs": [unknown_fields(2_300)] * 100},
     )
     yield send("POST /v1/jobs/batch", "100 jobs with 40 exclusions and 20 tags each", _batch)
+    yield send(
+        "POST /v1/jobs/batch",
+        "100 jobs whose next occurrence cannot be found",
+        lambda: {"jobs": [JOB | {"schedule": "rate(2 minutes)"} | LOST | {"max_runs": n} for n in range(1, 101)]},
+    )
     yield get("GET /v1/jobs", "24 jobs with payloads of 200 KB", limit="100", prefix="large")
     yield get("GET /v1/jobs", "100 jobs of 40 KB with a tag", limit="100", tag="wide")
     yield get("GET /v1/jobs", "100 jobs of 40 KB with a tag, and their last runs", limit="100", tag="wide", runs="20")
     yield get("GET /v1/jobs", "400 jobs of 40 KB with a tag, none of which matches", tag="wide", search="nobody")
     yield get("GET /v1/jobs", "jobs of 40 KB, none of which matches", prefix="wide", search="nobody")
+    yield Case("GET /v1/jobs", "100 jobs with 27 exclusions, which leave one minute a year", _hard)
     yield get("GET /v1/jobs/{job_id}", "a payload of 200 KB", "/v1/jobs/large-000")
     yield get("GET /v1/jobs/{job_id}/history", "100 changes", "/v1/jobs/changed/history", limit="100")
     yield Case("POST /v1/jobs/{job_id}/rename", "a payload of 200 KB, 20 tags", _rename)
@@ -58,6 +64,11 @@ def of_jobs() -> Iterator[Case]:
         "POST /v1/schedules/preview",
         "100 occurrences, not counting those in a clock gap",
         lambda: {"schedule": "30 2 31 3 *", "timezone": "Europe/Berlin", "dst_gap": "skip", "count": 100},
+    )
+    yield send(
+        "POST /v1/schedules/preview",
+        "100 occurrences, with 27 exclusions, which leave one minute a year",
+        lambda: {name: hard(0)[name] for name in ("schedule", "timezone", "exclude")} | {"count": 100},
     )
     yield send(
         "POST /v1/jobs/spread",
@@ -92,6 +103,37 @@ def busy(number: int) -> dict[str, Any]:
 def seldom(number: int) -> dict[str, Any]:
     """Return a job whose next occurrence is far in the future. In pages of the tenant's jobs it comes last."""
     return JOB | {"id": f"zz-{number:03}", "schedule": "59 23 29 2 1", "exclude": WIDE["exclude"]}
+
+
+LOST: dict[str, Any] = {"anchor": "2026-01-01T00:00:00Z", "exclude": ["*/2 * * * *"]}
+"""Exclusions of all occurrences of a rate."""
+
+
+def hard(number: int) -> dict[str, Any]:
+    """Return a job whose exclusions are hard to evaluate. In pages of the tenant's jobs it comes last."""
+    day = f"* * {1 + number // 10}-{1 + number % 10 + number // 10},31 1-11 *"
+    hours = [f"* {hour} * * *" for hour in range(23)]
+    exclude = [*hours, "* 23 * 1-11 *", "0-58 23 * 12 *", "59 23 1-30 12 *", day]
+    return JOB | {
+        "id": f"zzz-{number:03}",
+        "schedule": "* * * * * *",
+        "timezone": "Europe/Berlin",
+        "exclude": exclude,
+        "max_runs": 10_000,
+    }
+
+
+def halved() -> dict[str, Any]:
+    """Return a job of which exclusions leave every second occurrence."""
+    return hard(0) | {
+        "id": "zzz-halved",
+        "exclude": ["*/2 * * * * *", *(f"{n}-{n + 4} * * 2 *" for n in range(0, 50, 2))],
+    }
+
+
+def _hard(desk: Desk) -> Event:
+    query = {"cursor": desk.cursor_after("zzz"), "limit": "100"}
+    return api_event("GET", "/v1/jobs", query=query, content_type=None)
 
 
 def _batch() -> dict[str, Any]:

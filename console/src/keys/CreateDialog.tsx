@@ -36,6 +36,7 @@ export function CreateDialog({ close }: { close(): void }) {
   const [description, setDescription] = useState("");
   const [days, setDays] = useState("90");
   const [debounce, setDebounce] = useState("");
+  const [events, setEvents] = useState("");
   const [signed, setSigned] = useState(false);
   const [url, setUrl] = useState<string | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
@@ -53,6 +54,7 @@ export function CreateDialog({ close }: { close(): void }) {
         requests_per_minute: 60,
         debounce_seconds: debounce === "" ? null : Number(debounce),
         signed,
+        events: events.split(",").map((each) => each.trim()).filter((each) => each !== ""),
       };
       const { data } = await fetcher.POST("/v1/keys", { body });
       setUrl(data === undefined ? null : `${API.href.replace(/\/$/, "")}${data.path}`);
@@ -113,6 +115,13 @@ export function CreateDialog({ close }: { close(): void }) {
             constraintText="From 1 to 3600"
           >
             <Input type="number" value={debounce} onChange={({ detail }) => setDebounce(detail.value)} />
+          </FormField>
+          <FormField
+            label="GitHub events"
+            description="Only these events start runs. If the field is empty, all events do, except ping."
+            constraintText="Separated by commas, such as push, release"
+          >
+            <Input value={events} onChange={({ detail }) => setEvents(detail.value)} />
           </FormField>
           <Checkbox
             checked={signed}

@@ -9,7 +9,7 @@ import pytest
 
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.runs.api_keys import MAX_KEYS, read_key_text
+from duecourse.domain.runs.api_keys import MAX_KEYS, ApiKey, KeyText, key_text, read_key_text
 from duecourse.domain.runs.rendering import render_document
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
@@ -86,6 +86,7 @@ def test_keys_key_is_created_listed_and_revoked(api: ApiClient, tables: Tables) 
         "debounce_seconds": None,
         "debounce_key": None,
         "signed": False,
+        "events": [],
     }
     assert as_owner(api, "GET", "/v1/keys").json == {"items": [made]}
     assert text not in repr(tables.client.scan(TableName=tables.jobs)["Items"])
@@ -427,3 +428,67 @@ def test_keys_key_is_in_no_log_line_or_answer(api: ApiClient) -> None:
     lines = json.dumps(api.wait_queues)
     assert secret not in lines
     assert f"key:{made['id']}" in lines
+
+
+def test_keys_a_ping_of_github_starts_no_run(api: ApiClient) -> None:
+    key = create(api)["key"]
+    ping = trigger(api, key, {"zen": "Keep it logically awesome."}, **{"X-GitHub-Event": "ping"})
+    assert (ping.status, ping.text) == (204, "")
+    assert runs_of(api) == []
+    assert trigger(api, key, {}, **{"X-GitHub-Event": "push"}).status == 202
+
+
+def test_keys_a_ping_with_an_invalid_key_or_signature_is_refused(api: ApiClient) -> None:
+    made = create(api, signed=True)
+    assert trigger(api, made["key"], {}, **{"X-GitHub-Event": "ping"}).status == 401
+    assert trigger(api, made["key"] + "x", {}, **{"X-GitHub-Event": "ping"}).status == 401
+
+
+def test_keys_for_some_events_ignore_the_others(api: ApiClient) -> None:
+    made = create(api, events=["push", "release"])
+    assert made["events"] == ["push", "release"]
+    for event, status in (("push", 202), ("release", 202), ("issues", 204), ("ping", 204), ("Push", 204)):
+        assert trigger(api, made["key"], {"event": event}, **{"X-GitHub-Event": event}).status == status
+    missing = trigger(api, made["key"], {})
+    assert refusal(missing) == (422, "invalid-command")
+    assert "X-GitHub-Event" in missing.text
+    assert len(runs_of(api)) == 2
+    assert as_owner(api, "GET", "/v1/keys").json["items"][0]["events"] == ["push", "release"]
+
+
+@pytest.mark.parametrize("events", [[""], ["a" * 65], ["push\n"], ["e"] * 21, "push"])
+def test_keys_with_invalid_events_are_refused(api: ApiClient, events: Any) -> None:
+    answer = api.send(json_event("POST", "/v1/keys", {"scope": "run:report", "events": events}))
+    assert refusal(answer) == (422, "invalid-key")
+
+
+def runs_of(api: ApiClient) -> list[Any]:
+    """The runs that the API has sent to a lane."""
+    return [each for each in api.wheel.sent if each.message.suffix]
+
+
+def test_keys_invented_key_is_refused_without_a_read(api: ApiClient) -> None:
+    reads: list[None] = []
+    known = key_text("acme", "s" * 32).text
+    typo = known[:-1] + ("0" if known[-1] != "0" else "1")
+    other_tenant = known.replace("acme", "acne")
+    api.jobs.api_keys = around(api.jobs.api_keys, get=before(lambda: reads.append(None)))
+    api.caller = None
+    for text in ("nonsense", "dck_acme." + "A" * 40, "dck_acme." + "A" * 64, typo, other_tenant):
+        assert refusal(trigger(api, text)) == (401, "bad-key")
+    assert reads == []
+    assert refusal(trigger(api, known)) == (401, "bad-key")
+    assert refusal(trigger(api, "dck_acme." + "A" * 32)) == (401, "bad-key")  # may be of an earlier release
+    assert len(reads) == 2
+
+
+def test_keys_of_an_earlier_release_keep_working(api: ApiClient) -> None:
+    old = KeyText("acme", "dck_acme." + "s" * 32)
+    job = api.jobs.get("acme", "report")
+    assert job is not None
+    stored = ApiKey(
+        "acme", old.id, old.hash, "report", job.created_generation, "", NOON, "ann", int(NOON) + DAY_SECONDS
+    )
+    assert api.jobs.api_keys.add(stored, 0)
+    api.caller = None
+    assert trigger(api, old.text).status == 202

@@ -55,6 +55,19 @@ def test_dispatch_round_quarantines_a_cursor_of_wrong_types_without_blocking_oth
     assert world.count("CursorsQuarantined") == 1
 
 
+def test_dispatch_round_quarantines_a_job_whose_next_occurrence_cannot_be_found(world: World) -> None:
+    exclude = ("*/2 13-23 21 11 *", "*/2 * 22-30 11 *", "*/2 * * 1-10,12 *")
+    world.add(job("rate(10 seconds)", id="good"))
+    world.add(job("rate(2 minutes)", id="bad", exclude=exclude))
+    world.until(NOON + 3700)
+    assert [second for second, _ in world.states("good")] == list(range(10, 3701, 10))
+    assert [second for second, _ in world.states("bad")][:20] == list(range(120, 2401, 120))
+    assert world.count("CursorsQuarantined") == 1
+    stored = world.jobs.get_cursor("default", "bad")
+    assert stored is not None
+    assert "takes too long" in (stored.error or "")
+
+
 def test_dispatch_round_that_runs_out_of_time_among_empty_hours_continues_from_there(world: World) -> None:
     world.clock.set(NOON + 400 * 86_400)
     first = world.cursors.watermark(0)

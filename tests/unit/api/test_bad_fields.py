@@ -87,6 +87,11 @@ from tests.support.posting import errors, posted, read
             "/schedule",
             "no occurrence in the future",
         ),
+        (
+            {"schedule": "rate(2 minutes)", "anchor": "2026-01-01T00:00:00Z", "exclude": ["*/2 * * * *"]},
+            "/exclude",
+            "the search for the next occurrence takes too long; use fewer or simpler cron expressions",
+        ),
         ({"exclude": ["2026-12-25"] * 41}, "/exclude", "at most 40 entries"),
         ({"jitter_seconds": 3601}, "/jitter_seconds", "from 0 to 3600"),
         ({"max_runs": 0}, "/max_runs", "from 1 to 10000"),

@@ -262,6 +262,57 @@ def _between(schedule, low, high):  # type: ignore[no-untyped-def]
         at = schedule.next(at)
 
 
+NIGHTS = tuple(f"* {hour} * * *" for hour in range(23))
+
+
+class TestLongSearches:
+    """A search passes any number of excluded times by arithmetic, and has a bound."""
+
+    @pytest.mark.parametrize(
+        ("schedule", "exclude", "expected"),
+        [
+            ("* * * * * *", ("* 0-22 * * *", "* 23 * 1-11 *", "0-58 23 * 12 *"), "2026-12-01 23:59"),
+            ("* * * * * *", (*NIGHTS, "* 23 * 1-11 *", "0-58 23 * 12 *", "59 23 1-30 12 *"), "2026-12-31 23:59"),
+            ("* * * * * *", (*NIGHTS, "* 23 * * *", "2026-12-01"), None),
+            ("* * * * * *", ("0-29 * * * * *", "30-59 * * * 1-11 *", "30-59 1-59 * * 12 *"), "2026-12-01 00:00:30"),
+            ("*/2 * * * *", ("*/2 * * 1-11 *",), "2026-12-01 00:00"),
+            ("*/2 * * * *", ("*/4 * * * *", "2-58/4 * * 1-11 *"), "2026-12-01 00:02"),
+            ("0 9-17 * * *", ("0 9-12 * * *", "0 13-17 * 1-11 *", "0 13-16 * 12 *"), "2026-12-01 17:00"),
+            ("0 9 * * MON", ("0 9 * * MON-SAT",), None),
+            ("R/2026-01-01T09:00:00/P1D", ("0 9 * 1-11 *", "0-30 9 1-30 12 *"), "2026-12-31 09:00"),
+            ("rate(30 minutes)", ("* * * 1-11 *", "0-59 0-22 * 12 *"), "2026-12-01 23:00"),
+        ],
+    )
+    def test_exclusions_next_occurrence_after_months_is_found(
+        self, schedule: str, exclude: tuple[str, ...], expected: str | None
+    ) -> None:
+        after = utc("2026-03-01 00:00")
+        at = occurrences_of("", "", ScheduleSpec(schedule, anchor=after), exclude=exclude).next(after)
+        shown = None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        assert shown == (expected if expected is None else expected.ljust(19, "!").replace("!!!", ":00"))
+
+    @pytest.mark.parametrize(
+        ("start", "expected"),
+        [("2090-01-01 00:00", "2090-01-02 00:00"), ("2600-01-04 00:00", "2600-01-06 00:00")],
+    )
+    def test_exclusions_first_occurrence_far_in_the_future_may_be_excluded(self, start: str, expected: str) -> None:
+        spec = ScheduleSpec("* * * * *", start=utc(start))
+        assert occurrences_of("", "", spec, exclude=(WEEKENDS,)).next(utc("2026-01-01 00:00")) == utc(expected)
+
+    def test_exclusions_at_the_end_of_time_end_the_search(self) -> None:
+        spec = ScheduleSpec("* * * * *", start=utc("9999-06-01 00:00"))
+        assert occurrences_of("", "", spec, exclude=("* * * * *",)).next(0) is None
+        window = "9990-01-01T00:00:00Z/9999-12-31T23:59:59Z/catch_up"
+        assert occurrences_of("", "", spec, exclude=(window, WEEKENDS)).next(0) is None
+
+    def test_exclusions_search_that_takes_too_long_is_an_error_and_not_the_end_of_the_schedule(self) -> None:
+        rate = occurrences_of("", "", ScheduleSpec("rate(2 minutes)", anchor=0), exclude=("*/2 * * 1-11 *",))
+        assert rate.next(utc("2026-11-30 23:58")) == utc("2026-12-01 00:00")
+        with pytest.raises(ScheduleError, match="takes too long; use fewer or simpler cron expressions") as refused:
+            rate.next(utc("2026-03-01 00:00"))
+        assert refused.value.field == "exclude"
+
+
 class TestPreview:
     def test_exclusions_shows_from_where_an_occurrence_moved(self) -> None:
         spec = ScheduleSpec("0 18 L * *", BERLIN, on_excluded="previous")

@@ -433,6 +433,7 @@ KEY: Document = {
     "debounce_seconds": 60,
     "debounce_key": "{{payload.repository.name}}",
     "signed": False,
+    "events": ["push"],
 }
 KEY_TEXT = "dck_team.EXAMPLE-of-a-key-1234567890"
 RATED_RUN: Document = {

@@ -26,10 +26,12 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.api_keys import (
     DEFAULT_DAYS,
     DEFAULT_PER_MINUTE,
+    EVENT_PATTERN,
     KEY_ID_PATTERN,
     KEY_PATTERN,
     MAX_DAYS,
     MAX_DEBOUNCE_SECONDS,
+    MAX_EVENTS,
     MAX_KEYS,
     MAX_PER_MINUTE,
     ApiKey,
@@ -53,6 +55,8 @@ SENDERS_KEYS = ("webhook-id", "x-github-delivery")
 """Headers in which common senders name a request. They count as Idempotency-Key."""
 
 SIGNATURE = "x-hub-signature-256"
+EVENT = "x-github-event"
+"""The header in which GitHub, Gitea and Forgejo name the event of a webhook."""
 
 Scope = Annotated[str, Field(pattern=f"^{SCOPE_PATTERN}$", description="The job that the key can run: run:JOB.")]
 
@@ -94,6 +98,14 @@ class KeyBody(Body):
     ] = None
 
     signed: Annotated[bool, Field(strict=True, description="Whether requests must have a signature.")] = False
+    events: Annotated[
+        list[Annotated[str, Field(pattern=f"^{EVENT_PATTERN}$")]],
+        Field(
+            max_length=MAX_EVENTS,
+            description="The values of X-GitHub-Event, such as push, that start runs. Requests about other events have "
+            "no effect. Empty: all events except ping.",
+        ),
+    ] = Field(default_factory=list)
 
     @field_validator("debounce_key")
     @classmethod
@@ -131,6 +143,7 @@ class KeyAnswer(TypedDict):
     debounce_seconds: int | None
     debounce_key: str | None
     signed: bool
+    events: Annotated[list[str], Field(description="The events that start runs; empty: all events except ping.")]
 
 
 class CreatedKeyAnswer(KeyAnswer):
@@ -175,8 +188,12 @@ def create_key(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
         body.debounce_seconds,
         body.debounce_key,
         body.signed,
+        frozenset(body.events),
     )
-    named = request_key(own, asdict(draft), "api key")
+    asked = asdict(draft)
+    if events := sorted(asked.pop("events")):  # without it, the digest is that of earlier releases
+        asked["events"] = events
+    named = request_key(own, asked, "api key")
     try:
         key, text = api.api_keys.create(request.tenant, draft, by=request.principal, request=named)
     except ApiKeyQuotaError:
@@ -220,19 +237,20 @@ _HOOK: Mapping[str, Any] = {
 }
 
 
-@route("POST", "/v1/hooks/<key>", "keys", {202: TriggeredAnswer}, **_HOOK)
+@route("POST", "/v1/hooks/<key>", "keys", {202: TriggeredAnswer, 204: None}, **_HOOK)
 def trigger(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Start a run with a trigger URL.
 
     The URL contains an API key, so treat it like a password. The body is the payload of the run; its text is not read
     as a template. Without a body, the run has the payload of the job. `Webhook-Id` and `X-GitHub-Delivery` count as
     `Idempotency-Key`. A key that was created as `signed` needs the header `X-Hub-Signature-256`: `sha256=` and the
-    HMAC-SHA256 (hex) of the body with the key's secret.
+    HMAC-SHA256 (hex) of the body with the key's secret. A request whose `X-GitHub-Event` is `ping`, or not one of the
+    key's `events`, gets 204 and starts no run.
     """
     return _run(api, request)
 
 
-@route("POST", "/v1/hooks", "keys", {202: TriggeredAnswer}, **_HOOK)
+@route("POST", "/v1/hooks", "keys", {202: TriggeredAnswer, 204: None}, **_HOOK)
 def trigger_with_header(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Start a run with an API key.
 
@@ -269,6 +287,12 @@ def _run(api: Api, request: Request) -> Answer:
     key = request.key
     assert key is not None  # noqa: S101 - the application has opened it
     job = api.api_keys.job(key)
+    event = request.headers.get(EVENT)
+    if not key.heeds(event):
+        if event is None:
+            raise Problem("invalid-command", "The key accepts only some events; name the event in X-GitHub-Event.")
+        ignored = {"job_id": job.id, "key_id": key.id, "event": shortened(event)}
+        return Answer(HTTPStatus.NO_CONTENT, "event_ignored", facts=ignored)
     own = _own_payload(api, request, job)
     try:
         run = api.api_keys.run(key, job, own, _name_of(request), request.correlation_id)
@@ -328,4 +352,5 @@ def _document(key: ApiKey) -> KeyAnswer:
         "debounce_seconds": key.debounce_seconds,
         "debounce_key": key.debounce_key,
         "signed": key.salt is not None,
+        "events": sorted(key.events),
     }

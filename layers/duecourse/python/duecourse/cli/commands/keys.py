@@ -29,6 +29,9 @@ def keys() -> None:
     "--debounce-key", metavar="TEMPLATE", help="Debounce only requests with the same value: {{payload.branch}}."
 )
 @click.option("--signed", is_flag=True, help="Require signatures, and print the secret after the URL.")
+@click.option(
+    "--event", "events", multiple=True, metavar="EVENT", help="Only for this GitHub event, such as push; repeatable."
+)
 @answer_options
 def create(
     scope: str,
@@ -38,6 +41,7 @@ def create(
     debounce: int | None,
     debounce_key: str | None,
     signed: bool,
+    events: tuple[str, ...],
     api: str | None,
     sign: bool | None,
     as_json: bool,
@@ -52,6 +56,7 @@ def create(
             debounce_seconds=debounce,
             debounce_key=debounce_key,
             signed=signed or None,
+            events=list(events) or None,
         )
         url = f"{client.api}{made.path}"
     if as_json:

@@ -135,7 +135,7 @@ def _compared(cursor: Cursor) -> int:
 def _cost(cursor: Cursor) -> int:
     """Return the steps of an occurrence. Each schedule is compared with the dates and with each recurring exclusion."""
     found = cursor.occurrences().exclusions
-    excluded = 0 if found is None else 1 + len(found.days.recurring) + len(found.times)
+    excluded = 0 if found is None else 1 + len(found.times.crons)
     return (1 + excluded) * (1 + cursor.schedule.expression.count(SEPARATOR))
 
 

@@ -1,7 +1,8 @@
 """API keys: each lets a system without a login start runs of one job.
 
-A key is `dck_<tenant>.<secret>`. It contains the tenant, so that one read finds it. Only its hash is stored. Its id is
-the beginning of the hash.
+A key is `dck_<tenant>.<secret><check>`. It contains the tenant, so that one read finds it. Only its hash is stored. Its
+id is the beginning of the hash. The check is a checksum, so that an invented key is refused without a read. Keys of
+earlier releases have no check: they are shorter than CHECKED_CHARACTERS.
 """
 
 from __future__ import annotations
@@ -20,8 +21,12 @@ from duecourse.domain.tenants.rate import BucketRules
 KEY_PATTERN = rf"dck_{ID_PATTERN}\.[A-Za-z0-9_-]{{12,64}}"
 KEY_ID_PATTERN = "[0-9a-f]{16}"
 
-_KEY = re.compile(rf"dck_(?P<tenant>{ID_PATTERN})\.[A-Za-z0-9_-]{{12,64}}")
+_KEY = re.compile(rf"dck_(?P<tenant>{ID_PATTERN})\.(?P<secret>[A-Za-z0-9_-]{{12,64}})")
 _ID_CHARACTERS = 16
+_CHECK_CHARACTERS = 8
+
+CHECKED_CHARACTERS = 32 + _CHECK_CHARACTERS
+"""The number of characters after the tenant from which on a key must have a valid check."""
 
 MAX_KEYS = 100
 """The maximum number of keys of a tenant."""
@@ -29,6 +34,12 @@ MAX_KEYS = 100
 DEFAULT_DAYS, MAX_DAYS = 90, 366
 DEFAULT_PER_MINUTE, MAX_PER_MINUTE = 60, 6000
 MAX_DEBOUNCE_SECONDS = 3600
+
+PING = "ping"
+"""The event that GitHub sends when a webhook is created."""
+
+EVENT_PATTERN = "[A-Za-z0-9_. -]{1,64}"
+MAX_EVENTS = 20
 
 LISTED_DAYS = 30
 """How many days an expired key is still listed."""
@@ -69,16 +80,25 @@ class KeyText:
 
 
 def key_text(tenant: str, secret: str) -> KeyText:
-    """Return the text of a new key. `secret` has at least 192 random bits."""
-    return KeyText(tenant, f"dck_{tenant}.{secret}")
+    """Return the text of a new key. `secret` has at least 192 random bits in 32 characters."""
+    text = f"dck_{tenant}.{secret}"
+    return KeyText(tenant, text + _check(text))
 
 
 def read_key_text(text: str) -> KeyText:
-    """Parse a key. Raises KeyTextError."""
+    """Parse a key. Raises KeyTextError, also if its check is wrong."""
     match = _KEY.fullmatch(text)
     if match is None:
         raise KeyTextError("is not an API key")
+    if len(match["secret"]) >= CHECKED_CHARACTERS:
+        own, check = text[:-_CHECK_CHARACTERS], text[-_CHECK_CHARACTERS:]
+        if not compare_digest(_check(own), check):
+            raise KeyTextError("is not an API key: its check is wrong")
     return KeyText(match["tenant"], text)
+
+
+def _check(text: str) -> str:
+    return sha256(f"duecourse key check {text}".encode()).hexdigest()[:_CHECK_CHARACTERS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +117,8 @@ class ApiKey:
     Times are UTC seconds. `requests_per_minute` is its own limit, below that of the tenant. With `debounce_seconds`,
     requests with the same `debounce_key` (a template) within a window of this length start one run. `last_used_at` is
     at most NOTED_SECONDS old; None: never used. With `salt`, requests must be signed. `request` has the digests of
-    the idempotency key and of the body of the request that created the key.
+    the idempotency key and of the body of the request that created the key. With `events`, only requests about one of
+    these events of the sender start runs.
     """
 
     tenant: str
@@ -115,6 +136,7 @@ class ApiKey:
     last_used_at: float | None = None
     salt: str | None = field(default=None, repr=False)
     request: str | None = None
+    events: frozenset[str] = frozenset()
 
     @property
     def expires_at(self) -> int:
@@ -149,6 +171,12 @@ class ApiKey:
         seconds).
         """
         return self.request is not None and self.request.startswith(digest) and now - self.created_at < DAY_SECONDS
+
+    def heeds(self, event: str | None) -> bool:
+        """Return whether a request about this event of the sender starts a run. None: it names no event. A ping only
+        checks the connection.
+        """
+        return event != PING and (not self.events or event in self.events)
 
     def is_noted(self, now: float) -> bool:
         """Return whether the last use that is stored is recent enough at `now` (UTC seconds)."""

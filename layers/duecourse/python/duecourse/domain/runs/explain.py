@@ -313,6 +313,22 @@ def explain(
     `record` is the record of the occurrence or, if there is none, the newest earlier record whose range covers it.
     """
     occurrences, broken = _compiled(job)
+    try:
+        return _explained(at, job, cursor, record, around, occurrences, broken, now)
+    except ScheduleError as problem:  # its next occurrence cannot be found
+        return _judge(at, job, cursor, record, around, None, str(problem), now)
+
+
+def _explained(
+    at: int,
+    job: JobSnapshot,
+    cursor: Cursor | None,
+    record: Run | None,
+    around: ExplainContext,
+    occurrences: Occurrences | None,
+    broken: str,
+    now: float,
+) -> Explanation:
     found = _judge(at, job, cursor, record, around, occurrences, broken, now)
     if occurrences is None or not isinstance(job, Job):
         return found

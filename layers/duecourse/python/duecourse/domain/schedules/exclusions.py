@@ -8,7 +8,7 @@ excluded (`Moved`). Moves are computed on the wall clock, before the rules of da
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -18,10 +18,11 @@ from typing import Protocol
 
 from duecourse.domain.instants import DAY_SECONDS, FIRST, LAST, from_iso, to_iso
 from duecourse.domain.schedules.calendars import CATCH_UP, PREFIX, days_of, pack, window_text
-from duecourse.domain.schedules.cron.cron import Cron, DaySet, parse_cron, parse_eventbridge
-from duecourse.domain.schedules.cron.pattern import HORIZON_YEARS, Pattern, pattern_of
+from duecourse.domain.schedules.cron.cron import EPOCH, Cron, DaySet, lowest, parse_cron, parse_eventbridge
+from duecourse.domain.schedules.cron.pattern import HORIZON_YEARS, Pattern
 from duecourse.domain.schedules.error import ScheduleError
-from duecourse.domain.schedules.zones.zone import FAR, Zone, ZoneSource, load_zone
+from duecourse.domain.schedules.open_times import ALL_TIMES, ANY, STEP, Recurring, Wanted, Work, excluded_times
+from duecourse.domain.schedules.zones.zone import Zone, ZoneSource, cycles_beyond, load_zone
 
 MAX_EXCLUSIONS = 40
 """The maximum number of exclusions. The cursor contains them, is rewritten at each claim and must stay below 1 KB."""
@@ -29,7 +30,6 @@ MAX_EXCLUSIONS = 40
 MAX_EXCLUSION_CHARACTERS = 500
 """The maximum number of characters of all exclusions together, for the same reason."""
 
-_EPOCH = date(1970, 1, 1).toordinal()
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _WIDEST_OFFSET = 36 * 3600
 
@@ -46,48 +46,73 @@ class ExclusionError(ValueError):
 class _Times(Protocol):
     """The occurrences of a schedule (Schedule, in schedule.py)."""
 
+    @property
+    def parts(self) -> Sequence[_Times]:
+        """The schedules of which it consists, without several."""
+        ...
+
+    @property
+    def on_wall(self) -> tuple[Pattern, Wanted] | None:
+        """The wall times of the schedule as a pattern, and as times of days. None if it has no such times."""
+        ...
+
     def next(self, after: int, /) -> int | None:
         """Return the first occurrence strictly after `after` (UTC seconds)."""
         ...
 
 
 MAX_PASSES = 400
-"""The maximum number of steps of a search through exclusions. One step passes a whole range of excluded days."""
+"""The maximum number of ranges of excluded days that a move passes."""
 
 _HORIZON_DAYS = HORIZON_YEARS * 366
 _HORIZON = _HORIZON_DAYS * DAY_SECONDS
-_MINUTE = 60
-_ALL_HOURS, _ALL_MINUTES = (1 << 24) - 1, (1 << 60) - 1
+_LAST_DAY = date.max.toordinal() - EPOCH
+_LAST_INSTANT = LAST - 2 * DAY_SECONDS
+"""A date can represent it on the clock of each zone."""
+
+_MAX_KNOWN = 64
+"""The maximum number of schedules whose next occurrence is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Days:
     """Excluded days of the local calendar: sorted, disjoint ranges (days since 1970, inclusive), and the days that
-    recurring patterns match.
+    recurring expressions match.
     """
 
     firsts: tuple[int, ...] = ()
     lasts: tuple[int, ...] = ()
-    recurring: tuple[Pattern, ...] = ()
+    recurring: Recurring = field(default_factory=lambda: Recurring(()))
     _passed: list[tuple[int, int]] = field(default_factory=lambda: [(1, 0)], init=False, repr=False, compare=False)
     """The last range that `end` has passed: its first day, and the day after it. The parts of a union share it."""
 
     def last_from(self, day: int) -> int | None:
-        """Return None if the day is not excluded, otherwise the last day of its range of excluded days (`day` itself if
-        only a pattern excludes it).
+        """Return None if the day is not excluded, otherwise the last day of its range of excluded days, or of the
+        excluded days of its month that follow it.
         """
         at = bisect_right(self.firsts, day) - 1
         if at >= 0 and day <= self.lasts[at]:
             return self.lasts[at]
-        midnight = day * DAY_SECONDS
-        return day if any(each.first_from(midnight) == midnight for each in self.recurring) else None
+        if not self.recurring:
+            return None
+        low, matched = self.recurring.matched(day)
+        follow = lowest(~(matched >> day - low))
+        return day + follow - 1 if follow else None
+
+    def within(self, low: int, length: int) -> int:
+        """Return the excluded days of the month of this length that begins on the day `low`. Bit 0 is that day."""
+        bits = self.recurring.matched(low)[1] if self.recurring else 0
+        for at in range(bisect_left(self.lasts, low), bisect_left(self.firsts, low + length)):
+            begin, end = max(self.firsts[at] - low, 0), min(self.lasts[at] - low, length - 1)
+            bits |= (1 << end + 1) - (1 << begin)
+        return bits
 
     def end(self, day: int) -> int:
         """Return the first day from `day` on that is not excluded, or a day that is more than 50 years later."""
         first, end = self._passed[0]
         if first <= day < end:
             return end
-        first, limit = day, day + _HORIZON_DAYS
+        first, limit = day, min(day + _HORIZON_DAYS, _LAST_DAY)
         while day <= limit and (last := self.last_from(day)) is not None:
             day = last + 1
         self._passed[0] = first, day
@@ -96,40 +121,50 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """Compiled exclusions: instants (UTC seconds), days, and the times that recurring patterns match. A pattern with
-    `True` matches whole minutes, otherwise seconds. `windows` are sorted, disjoint ranges of instants (inclusive).
+    """Compiled exclusions: instants (UTC seconds), days, and the times that recurring expressions match, which include
+    those of whole days. `windows` are sorted, disjoint ranges of instants (inclusive).
 
     `caught_up` are the windows whose occurrences are replaced by one: the first and last instant, and the instant of
     the replacement, which is the first one from the end of the window on that is not excluded. `others` are the other
     exclusions; the occurrences that they exclude are not replaced.
+
+    Every search is bounded by MAX_WORK (open_times.py) and raises ScheduleError on `exclude` if it takes longer.
     """
 
     zone: Zone
     instants: frozenset[int]
     days: Days
-    times: tuple[tuple[Pattern, bool], ...] = ()
+    times: Recurring = field(default_factory=lambda: Recurring(()))
     windows: tuple[tuple[int, int], ...] = ()
     caught_up: tuple[tuple[int, int, int], ...] = ()
     others: Exclusions | None = None
+    _known: dict[_Times, tuple[int, int, int | None]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """For each schedule: a range of instants (first, end), and the first occurrence after each of them."""
 
     def first(self, schedule: _Times, after: int) -> int | None:
         """Return the first occurrence of the schedule strictly after `after` that is not excluded (UTC seconds).
 
-        None if there is none. The search through recurring exclusions ends after MAX_PASSES or 50 years.
+        None if there is none. The search through recurring exclusions ends 50 years after the first occurrence.
         """
-        at = self._first(schedule, after)
-        return at if (caught := self.replacement(schedule, after, at)) is None else caught[1]
+        work = Work()
+        at = self.first_until(schedule, after, work)
+        return at if (caught := self._replacement(schedule, after, at, work)) is None else caught[1]
 
     def replacement(self, schedule: _Times, after: int, until: int | None) -> tuple[int, int] | None:
         """Return the first occurrence in a window that is caught up, and the instant of its replacement. The occurrence
         is strictly after `after` and before `until` (UTC seconds; None: no end). None if there is none.
         """
+        return self._replacement(schedule, after, until, Work())
+
+    def _replacement(self, schedule: _Times, after: int, until: int | None, work: Work) -> tuple[int, int] | None:
         if self.others is None:
             return None
         for begin, end, at in self.caught_up[bisect_right(self.caught_up, after, key=itemgetter(2)) :]:
             if until is not None and at >= until:
                 return None
-            replaced = self.others.first(schedule, begin - 1)
+            replaced = self.others.first_until(schedule, begin - 1, work, end)
             if replaced is not None and replaced <= end:
                 return replaced, at
         return None
@@ -148,27 +183,58 @@ class Exclusions:
         return None if found is None else found[0]
 
     def free_from(self, instant: int) -> int | None:
-        """Return the first instant from `instant` on that is not excluded. The search ends after MAX_PASSES."""
-        for _ in range(MAX_PASSES):
-            if (resume := self.skip(instant)) is None:
+        """Return the first instant from `instant` on that is not excluded. The search ends after 50 years."""
+        work, until = Work(), instant + _HORIZON
+        while instant <= _LAST_INSTANT:
+            resume = self._skip(instant, None, until, work)
+            if resume is None:
                 return instant
+            if resume >= until:
+                return None
+            work.spend(STEP)
             instant = resume + 1
         return None
 
-    def _first(self, schedule: _Times, after: int) -> int | None:
-        at, passes = schedule.next(after), 0
-        while at is not None and (resume := self.skip(at)) is not None:
-            passes += 1
-            if (self.days.recurring or self.times) and (passes > MAX_PASSES or resume > after + _HORIZON):
+    def first_until(self, schedule: _Times, after: int, work: Work, until: int | None = None) -> int | None:
+        """Return the first occurrence strictly after `after` that is not excluded or replaced. With `until`, an
+        occurrence after this instant need not be found.
+        """
+        found = None
+        for part in schedule.parts:
+            low, high, at = self._known.get(part, (0, 0, None))
+            if not low <= after < high:
+                at = self._first_of(part, after, work, until)
+                if until is None:
+                    if len(self._known) >= _MAX_KNOWN:
+                        self._known.clear()
+                    self._known[part] = after, after + KEPT_SECONDS if at is None else at, at
+            if at is not None and (until is None or at < until):
+                until, found = at, at
+        return found
+
+    def _first_of(self, schedule: _Times, after: int, work: Work, until: int | None) -> int | None:
+        at = schedule.next(after)
+        if at is None:
+            return None
+        limit = at + _HORIZON if self.times else LAST
+        if until is not None:
+            limit = min(limit, until)
+        while at is not None and (resume := self._skip(at, schedule, limit, work)) is not None:
+            if resume >= limit:
                 return None
+            work.spend(STEP)
             at = schedule.next(resume)
         return at
 
     def skip(self, occurrence: int) -> int | None:
         """Return None if the occurrence is not excluded, else an instant after which the search for the next one
-        continues.
+        continues: the end of the excluded time, regardless of the number of occurrences in it.
+        """
+        return self._skip(occurrence, None, occurrence + _HORIZON, Work())
 
-        A range of excluded days is passed in one step, regardless of the number of its occurrences.
+    def _skip(self, occurrence: int, schedule: _Times | None, until: int, work: Work) -> int | None:
+        """Return the same as `skip`. With a schedule, its excluded occurrences after the excluded time are passed, too,
+        as far as they are on the same wall clock.
         """
         if occurrence in self.instants:
             return occurrence
@@ -179,14 +245,41 @@ class Exclusions:
         day = wall // DAY_SECONDS
         end = self.days.end(day)
         if end > day:
-            return max(self._begin(end) - 1, occurrence)
-        ends = (_passed(pattern, wall, whole) for pattern, whole in self.times)
-        wait = max((end - wall for end in ends if end is not None), default=None)
-        if wait is None:
+            begin = self._begin(end)
+            if schedule is None or not self.times:
+                return max(begin - 1, occurrence)
+            occurrence, wall = max(begin - 1, occurrence), end * DAY_SECONDS - 1
+            if self.zone.wall(begin) != wall + 1:
+                return occurrence
+        elif not self.times or not self.times.excludes(wall):
             return None
-        # Within one segment of the zone, the clock shows every time once.
-        beyond = occurrence >= FAR
-        return occurrence if beyond else min(occurrence + wait, self.zone.end(self.zone.index(occurrence))) - 1
+        # Within one segment of the zone, the clock shows every time once. Beyond FAR, patterns repeat cycles of the
+        # calendar, so only the excluded time itself is passed there.
+        beyond = cycles_beyond(occurrence)
+        segment = self.zone.end(self.zone.index(occurrence - beyond)) + beyond
+        until = min(until, segment - 1, _LAST_INSTANT)
+        free = self._free(
+            None if beyond or schedule is None else schedule.on_wall, wall, until + wall - occurrence, work
+        )
+        return max(occurrence, until if free is None else min(until, occurrence + free - wall - 1))
+
+    def _free(self, on_wall: tuple[Pattern, Wanted] | None, wall: int, until: int, work: Work) -> int | None:
+        """Return the first of the wall times after an excluded one that recurring expressions do not exclude. None if
+        there is none until `until` (wall seconds).
+        """
+        if on_wall is None:
+            return self.times.first_open(ANY, wall + 1, until, work)
+        pattern, wanted = on_wall
+        if wanted.days is not None:
+            return self.times.first_open(wanted, wall + 1, until, work)
+        found = pattern.first_from(wall + 1)
+        while found is not None and found <= until:
+            free = self.times.first_open(wanted, found, until, work)
+            if free is None or free == found:
+                return free
+            work.spend(STEP)
+            found = pattern.first_from(free)
+        return found
 
     def _begin(self, day: int) -> int:
         """Return the first instant at which the zone's calendar shows this day or a later one."""
@@ -199,18 +292,6 @@ class Exclusions:
             else:
                 low = middle + 1
         return low
-
-
-def _passed(pattern: Pattern, wall: int, whole: bool) -> int | None:
-    """Return the first wall second after the excluded ones from `wall` on, at most a day later; None if `wall` is not
-    excluded.
-    """
-    if not whole:
-        return wall + 1 if pattern.first_from(wall) == wall else None
-    begin = at = wall - wall % _MINUTE
-    while at < begin + DAY_SECONDS and pattern.first_from(at) == at:
-        at += _MINUTE
-    return at if at > begin else None
 
 
 class WorkingDays(DaySet):
@@ -226,7 +307,7 @@ class WorkingDays(DaySet):
         """Return the matching days of the month whose first day has the number ``low``."""
         bits = self._masks.get(low)
         if bits is None:
-            off = sum(1 << day for day in range(length) if self._off.last_from(low + day) is not None)
+            off = self._off.within(low, length)
             if len(self._masks) >= MAX_MASKS:
                 self._masks.clear()
             bits = self._masks[low] = self.matching(length, first, off)
@@ -235,6 +316,9 @@ class WorkingDays(DaySet):
 
 MAX_MASKS = 64
 """The maximum number of months whose working days are kept."""
+
+KEPT_SECONDS = 366 * DAY_SECONDS
+"""How long the answer that a schedule has no further occurrence is used."""
 
 MAX_MOVE_DAYS = 31
 """The maximum number of days by which an occurrence moves. If all these days are excluded, it is skipped."""
@@ -274,10 +358,11 @@ class Moved:
         # The days that move to this day or a later one begin here.
         low, high = self._sources(day)
         if low <= high and self.target(day) == day:
-            for source in range(low, high + 1):
-                found = self._pattern.first_from(source * DAY_SECONDS + second)
-                if found is not None and found < (source + 1) * DAY_SECONDS:
+            source = low
+            while source <= high and (found := self._pattern.first_from(source * DAY_SECONDS + second)) is not None:
+                if found < (source + 1) * DAY_SECONDS:
                     return day * DAY_SECONDS + found % DAY_SECONDS
+                source = found // DAY_SECONDS
             low = high + 1
         for _ in range(MAX_PASSES):
             found = self._pattern.first_from(low * DAY_SECONDS)
@@ -344,8 +429,7 @@ def compile_exclusions(entries: tuple[str, ...], timezone: str, zones: ZoneSourc
     ranges: list[tuple[int, int]] = []
     windows: list[tuple[int, int]] = []
     caught_up: list[tuple[int, int]] = []
-    recurring: list[Pattern] = []
-    times: list[tuple[Pattern, bool]] = []
+    recurring: list[Cron] = []
     for index, entry in _written_out(entries):
         try:
             if _DATE.match(entry) and "T" not in entry.upper():
@@ -355,19 +439,16 @@ def compile_exclusions(entries: tuple[str, ...], timezone: str, zones: ZoneSourc
                 (caught_up if entry.endswith(CATCH_UP) else windows).append(_window(entry))
             elif (cron := _recurring(entry)) is None:
                 instants.add(_instant(entry))
-            elif cron.hours == _ALL_HOURS and cron.minutes == _ALL_MINUTES and _whole(cron):
-                recurring.append(pattern_of(Cron(("0", "0", "0", *cron.fields[3:]), cron.eventbridge)))
-            elif _whole(cron):
-                times.append((pattern_of(Cron(("0", *cron.fields[1:]), cron.eventbridge)), True))
             else:
-                times.append((pattern_of(cron), False))
+                recurring.append(cron)
         except ScheduleError as problem:
             raise ExclusionError(index, f"{entry!r}: {problem.detail}") from problem
         except ValueError as problem:
             raise ExclusionError(index, f"{entry!r}: {problem}") from problem
     merged = _merged(ranges)
-    days = Days(tuple(begin for begin, _ in merged), tuple(end for _, end in merged), tuple(recurring))
-    others = Exclusions(zones(timezone), frozenset(instants), days, tuple(times), tuple(_merged(windows)))
+    whole_days = Recurring(cron for cron in recurring if excluded_times(cron) == ALL_TIMES)
+    days = Days(tuple(begin for begin, _ in merged), tuple(end for _, end in merged), whole_days)
+    others = Exclusions(zones(timezone), frozenset(instants), days, Recurring(recurring), tuple(_merged(windows)))
     if not caught_up:
         return others
     whole = replace(others, windows=tuple(_merged([*windows, *caught_up])), others=others)
@@ -463,13 +544,6 @@ def _recurring(entry: str) -> Cron | None:
     return parse_cron(text) if " " in text else None
 
 
-def _whole(cron: Cron) -> bool:
-    """Return whether the expression excludes whole minutes: it matches second 0, as with five fields, or all
-    seconds.
-    """
-    return cron.seconds in (1, _ALL_MINUTES)
-
-
 def excluding(entries: tuple[str, ...], timezone: str, occurrence: int) -> int | None:
     """Return the index of the first entry that excludes the occurrence, or None."""
     found = (compile_exclusions((entry,), timezone).skip(occurrence) is not None for entry in entries)
@@ -506,7 +580,7 @@ def _days(first: str, last: str) -> tuple[int, int]:
     for text in (first, last):
         if not _DATE.fullmatch(text):
             raise ValueError("a range must be two dates with a slash between them, such as 2026-12-24/2027-01-02")
-        days.append(datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date().toordinal() - _EPOCH)
+        days.append(datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date().toordinal() - EPOCH)
     if days[1] < days[0]:
         raise ValueError("the range ends before it begins; write the earlier date first")
     return days[0], days[1]

@@ -104,7 +104,7 @@ def preview(
             break
         if exclusions is not None and (resume := exclusions.skip(found)) is not None:
             excluded += 1
-            if excluded <= MAX_EXCLUDED:
+            if excluded <= MAX_EXCLUDED and resume < found + _HORIZON:
                 entries.append(replace(view.occurrence(found), mark="excluded", named=None, count=1))
                 at = resume
                 continue

@@ -19,8 +19,17 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.schedules.cron.cron import Cron, canonical_cron, cron_words, parse_cron, parse_eventbridge
 from duecourse.domain.schedules.cron.pattern import Pattern, pattern_of
 from duecourse.domain.schedules.error import ScheduleError, refuse, shown
-from duecourse.domain.schedules.exclusions import Days, Exclusions, Moved, WorkingDays, compile_exclusions, moved_day
+from duecourse.domain.schedules.exclusions import (
+    KEPT_SECONDS,
+    Days,
+    Exclusions,
+    Moved,
+    WorkingDays,
+    compile_exclusions,
+    moved_day,
+)
 from duecourse.domain.schedules.instant import Moment, iso, moment_words, parse_at, parse_moment
+from duecourse.domain.schedules.open_times import Wanted, time_at, times_of
 from duecourse.domain.schedules.rate import CalendarRate, Rate, parse_rate, parse_repeating, rate_words
 from duecourse.domain.schedules.zones.zone import (
     FAR,
@@ -114,10 +123,11 @@ class Schedule(ABC):
         spec: the spec from which it was compiled.
         kind: ``at``, ``cron``, ``rate``, ``union`` (of several) or ``none``.
         recurring: whether the job may run more than once. Only then can runs overlap.
+        parts: the schedules of which it consists: itself, unless it is a union.
 
     """
 
-    __slots__ = ("_end", "_start", "spec")
+    __slots__ = ("_end", "_start", "parts", "spec")
     kind: Kind
     recurring: bool = True
 
@@ -126,6 +136,12 @@ class Schedule(ABC):
         # The window as bounds of the search: occurrences are after _start and before _end.
         self._start = EARLIEST if spec.start is None else max(EARLIEST, spec.start - 1)
         self._end = LATEST + 1 if spec.end is None else min(LATEST + 1, spec.end)
+        self.parts: tuple[Schedule, ...] = (self,)
+
+    @property
+    def on_wall(self) -> tuple[Pattern, Wanted] | None:
+        """The wall times of the schedule as a pattern, and as times of days. None if it has no such times."""
+        return None
 
     @abstractmethod
     def next(self, after: int) -> int | None:
@@ -209,16 +225,25 @@ class WallSchedule(Schedule):
 class CronSchedule(WallSchedule):
     """A cron expression on the clock of a zone."""
 
-    __slots__ = ("cron",)
+    __slots__ = ("_own_days", "cron")
     kind: Kind = "cron"
 
-    def __init__(self, spec: ScheduleSpec, cron: Cron, pattern: Pattern, timeline: Timeline) -> None:
+    def __init__(
+        self, spec: ScheduleSpec, cron: Cron, pattern: Pattern, timeline: Timeline, *, own_days: bool = True
+    ) -> None:
+        """`own_days`: the pattern is on the days of the expression, not on other days because of exclusions."""
         super().__init__(spec, pattern, timeline)
         self.cron = cron
+        self._own_days = own_days
+
+    @property
+    def on_wall(self) -> tuple[Pattern, Wanted]:
+        """The wall times of the expression, as a pattern and as times of days."""
+        return self._pattern, Wanted(times_of(self.cron), self.cron if self._own_days else None)
 
     def with_pattern(self, spec: ScheduleSpec, pattern: Pattern) -> CronSchedule:
         """Return the schedule with different wall times."""
-        return CronSchedule(spec, self.cron, pattern, self.timeline)
+        return CronSchedule(spec, self.cron, pattern, self.timeline, own_days=False)
 
     @property
     def canonical(self) -> str:
@@ -241,6 +266,11 @@ class CalendarSchedule(WallSchedule):
         super().__init__(spec, pattern, timeline)
         self.rate = rate
         self.recurring = rate.count != 1
+
+    @property
+    def on_wall(self) -> tuple[Pattern, Wanted]:
+        """The wall times of the interval, as a pattern and as a time of days."""
+        return self._pattern, Wanted(time_at(self.rate.start.wall % DAY_SECONDS))
 
     def with_pattern(self, spec: ScheduleSpec, pattern: Pattern) -> CalendarSchedule:
         """Return the schedule with different wall times."""
@@ -325,16 +355,12 @@ class RateSchedule(Schedule):
         return rate_words(self.rate, self.anchor)
 
 
-KEPT_SECONDS = 366 * DAY_SECONDS
-"""How long a union relies on the answer that a part has no further occurrence."""
-
-
 class UnionSchedule(Schedule):
     """Several schedules of one job: the occurrences of all of them. An instant that several of them produce is one
     occurrence.
     """
 
-    __slots__ = ("_known", "parts")
+    __slots__ = ("_known",)
     kind: Kind = "union"
 
     def __init__(self, spec: ScheduleSpec, parts: tuple[Schedule, ...]) -> None:

@@ -94,12 +94,12 @@ class ClassifyGaps:
             return [(each, Verdict.LATE) for each in ranges]  # an edit came between the reads: classify again later
         try:
             occurrences = job.occurrences()
+            depth = self.depths.depth(job.lane)
+            empty = None if depth is None else depth.empty
+            case = _Case(self, job, cursor, occurrences, empty, self._all_empty(job, ranges), served)
+            found = [part for group in grouped(ranges, PIECE_SECONDS) for part in case.classify(group)]
         except (ScheduleError, ExclusionError):
-            return []
-        depth = self.depths.depth(job.lane)
-        empty = None if depth is None else depth.empty
-        case = _Case(self, job, cursor, occurrences, empty, self._all_empty(job, ranges), served)
-        found = [part for group in grouped(ranges, PIECE_SECONDS) for part in case.classify(group)]
+            return []  # it does not fire: its cursor is quarantined
         verdicts = dict.fromkeys(verdict for _, verdict in found)
         return [(part, each) for each in verdicts for part in few([part for part, verdict in found if verdict is each])]
 

@@ -67,6 +67,7 @@ class ApiKeyDraft:
     debounce_seconds: int | None = None
     debounce_key: str | None = None
     signed: bool = False
+    events: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,7 @@ class ApiKeys:
                 draft.debounce_key,
                 salt=self._secret() if draft.signed else None,
                 request=None if request is None else _stored(request),
+                events=draft.events,
             )
             added = self.jobs.api_keys.add(key, standing.version, None if first is None else first.id)
             # If the first response is lost, the repeated write finds the key.

@@ -154,9 +154,13 @@ class History:
         if job.state is JobState.PAUSED:
             return []
         try:
-            schedule = job.occurrences()
+            return self._queued_by(job, cursor, job.occurrences(), records, count, before)
         except (ScheduleError, ExclusionError):
             return []
+
+    def _queued_by(
+        self, job: Job, cursor: Cursor, schedule: Occurrences, records: list[Run], count: int, before: str | None
+    ) -> list[Run]:
         low, high = self._enqueued(job, cursor, schedule)
         if before is not None:
             name = parse_run_id(f"{job.id}.{before}")

@@ -48,7 +48,7 @@ class DynamoApiKeys(TableStore):
 
     def add(self, key: ApiKey, version: int, replaced: str | None = None) -> bool:
         item = _key(key.tenant, key.id) | values.pack({name: getattr(key, name) for name in _FIELDS})
-        item |= values.pack({"expires_at": key.expires_at})
+        item |= values.pack({"expires_at": key.expires_at, "events": key.events})
         unchanged = "attribute_not_exists(#version)" if version == 0 else "#version = :version"
         stand = {"next": version + 1} | ({"version": version} if version else {})
         counted = {
@@ -80,4 +80,5 @@ def _key(tenant: str, key_id: str) -> Item:
 
 def _api_key(tenant: str, item: Item) -> ApiKey:
     key_id = item["SK"]["S"].removeprefix(API_KEY_PREFIX)
-    return ApiKey(tenant, key_id, **values.read_fields(ApiKey, item, _FIELDS))
+    events = frozenset(item["events"]["SS"]) if "events" in item else frozenset[str]()
+    return ApiKey(tenant, key_id, events=events, **values.read_fields(ApiKey, item, _FIELDS))
