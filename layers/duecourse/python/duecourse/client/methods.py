@@ -375,9 +375,9 @@ class Methods(ABC):
         """Delete a job.
 
         No new runs start; running attempts continue to their end. The records of the job's runs can still be read.
-        If the job is a workflow, its active runs are cancelled and its steps are kept. For the rate limit, every 20
-        steps count as one request. After an error, repeat the request to cancel the remaining runs, even if the API
-        reports that the job does not exist.
+        If the job is a workflow, its active runs and the redriven steps of its other runs are cancelled, and its
+        steps are kept. For the rate limit, every 20 steps count as one request. After an error, repeat the request
+        to cancel the remaining runs, even if the API reports that the job does not exist.
 
         `job_id`: the id of the job.
 
@@ -455,7 +455,7 @@ class Methods(ABC):
 
         `job_id`: the id of the job.
 
-        `at`: the instant to explain, ISO-8601 with an offset.
+        `at`: the instant to explain (default: now).
         """
         return self._send(Call("GET", Call.at("jobs/{job_id}/explain", job_id=job_id), query={"at": at}), Explained)
 
@@ -718,14 +718,20 @@ class Methods(ABC):
             Skipped,
         )
 
-    def send_test_notice(self, job_id: str) -> NotifyTest:
+    def send_test_notice(self, job_id: str, *, idempotency_key: str | None = None) -> NotifyTest:
         """Send a test notice.
 
         Starts a run of each job that the rules in `notify` name. Its payload is a notice that is marked as a test.
 
         `job_id`: the id of the job.
+
+        `idempotency_key`: your own unique key for this request, such as a UUID. You can safely repeat the request
+        with the same key.
         """
-        return self._send(Call("POST", Call.at("jobs/{job_id}/test-notice", job_id=job_id)), NotifyTest)
+        return self._send(
+            Call("POST", Call.at("jobs/{job_id}/test-notice", job_id=job_id), idempotency_key=idempotency_key),
+            NotifyTest,
+        )
 
     def get_job_warnings(self, job_id: str) -> JobWarnings:
         """Read the warnings about a job.
@@ -849,6 +855,7 @@ class Methods(ABC):
         debounce_seconds: int | None = None,
         debounce_key: str | None = None,
         signed: bool | None = None,
+        events: list[str] | tuple[str, ...] | None = None,
     ) -> CreatedKey:
         """Create an API key.
 
@@ -866,6 +873,9 @@ class Methods(ABC):
         `debounce_key`: A template, such as {{payload.repository.name}}. Without it, all requests start one run.
 
         `signed`: whether requests must have a signature.
+
+        `events`: the values of X-GitHub-Event, such as push, that start runs. Requests about other events have no
+        effect. Empty: all events except ping.
         """
         return self._send(
             Call(
@@ -880,6 +890,7 @@ class Methods(ABC):
                     "debounce_seconds": debounce_seconds,
                     "debounce_key": debounce_key,
                     "signed": signed,
+                    "events": events,
                 },
             ),
             CreatedKey,
@@ -1075,7 +1086,8 @@ class Methods(ABC):
         """Read a run.
 
         Returns the run with its last 20 attempts. Instead of a result above 2 KB, the response has its size and a
-        temporary address (`result_url`).
+        temporary address (`result_url`). If an ended run of a step may continue because of a redrive, the response
+        has `waits_for`.
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
@@ -1177,8 +1189,9 @@ class Methods(ABC):
         """Redrive a dead run.
 
         The run gets a new set of attempts. Only dead runs can be redriven. A workflow continues as if the failure
-        had not happened: a redrive of its run also redrives its dead steps. After a redrive of a step, the
-        conditions of the skipped steps after it are evaluated again. A paused step starts after it is resumed.
+        had not happened: a redrive of its run also redrives its dead steps. Without a dead step of its own, a run
+        of a workflow whose steps failed cannot be redriven. After a redrive of a step, the conditions of the
+        skipped steps after it are evaluated again. A paused step starts after it is resumed.
 
         `run_id`: the id of the run: job, occurrence (UTC) and, for manual runs, a suffix.
         """
@@ -1456,12 +1469,13 @@ class Methods(ABC):
         has `job`, its job is created or replaced together with the workflow. If the workflow is not valid, all
         errors are returned together and nothing is written. With `dry_run=true`, nothing is written: the response
         has the result that the request would have (with the ETag of the version that it would replace). The jobs
-        are written first and the workflow last. After an error, repeat the request to continue. With `If-Match` or
-        `If-None-Match`, the workflow is reserved before the first write, so 412 means that nothing was changed;
-        other changes to the workflow wait. Repeating the request with the same body changes nothing; active runs
-        keep the graph that they started with. The response of GET is a valid body. For the request rate, each job
-        that the body defines counts as one request. Every 20 jobs that are only named or removed count as one
-        request, and each named job with a payload above 4 KB counts as two. A dry run counts in the same way.
+        are written first and the workflow last. If a change at the same time prevents that, the error names the
+        jobs that were written; repeat the request to continue. With `If-Match` or `If-None-Match`, the workflow is
+        reserved before the first write, so 412 means that nothing was changed; other changes to the workflow wait.
+        Repeating the request with the same body changes nothing; active runs keep the graph that they started with.
+        The response of GET is a valid body. For the request rate, each job that the body defines counts as one
+        request. Every 20 jobs that are only named or removed count as one request, and each named job with a
+        payload above 4 KB counts as two. A dry run counts in the same way.
 
         `workflow_id`: the id of the workflow.
 

@@ -293,6 +293,8 @@ class CreatedKey(Answer):
     debounce_seconds: int | None
     debounce_key: str | None
     signed: bool
+    events: tuple[str, ...]
+    """The events that start runs; empty: all events except ping."""
     key: str
     path: str
     """The path of the trigger URL. It contains the key."""
@@ -609,6 +611,8 @@ class Key(Answer):
     debounce_seconds: int | None
     debounce_key: str | None
     signed: bool
+    events: tuple[str, ...]
+    """The events that start runs; empty: all events except ping."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1177,8 +1181,8 @@ class StepRun(Answer):
         Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
         | Literal["WAITS", "DUE", "LEFT"]
     )
-    """The state of the step's run. Without a record: WAITS, DUE, LEFT if the run of the workflow has ended, or the
-    outcome that a rerun carried over.
+    """The state of the step's run. Without a record, or after a redrive of the step or an upstream step: WAITS, DUE,
+    LEFT if the run of the workflow has ended, or the outcome that a rerun carried over.
     """
     reason: str | None
     run: str | None
@@ -1563,6 +1567,10 @@ class SingleRun(Run):
     """The last attempts that the record has, oldest first."""
     result_url: str | None
     result_url_seconds: int | None
+    waits_for: tuple[str, ...] | None
+    """The steps that the run waits for, if it belongs to a step that may run after all because another step was
+    redriven. Empty if the step can start.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
