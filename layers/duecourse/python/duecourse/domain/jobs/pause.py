@@ -141,6 +141,19 @@ def after_pause(cursor: Cursor) -> Cursor:
     return replace(cursor, occurrence=row.at, due=row.due, remaining=row.remaining, resume=None)
 
 
+def put_back(cursor: Cursor, due: int) -> Cursor:
+    """Return the cursor of a paused job before its occurrence that came due at `due` (UTC seconds), which had been
+    enqueued and did not start. The cursor itself if it already is.
+    """
+    if due > cursor.after:
+        return cursor
+    left = cursor.remaining
+    if left is not None:
+        row = Row.after(cursor.occurrences(), due - 1, None)
+        left += sum(1 for _ in row.before(cursor.after + 1))
+    return replace(cursor, after=due - 1, remaining=left)
+
+
 def _ends_before(one: int | None, other: PlannedResume | None) -> bool:
     return one is not None and (other is None or one < other.at)
 

@@ -25,7 +25,7 @@ from duecourse.domain.jobs.cursor import Cursor, Firing, Plan, SkippedRange, pla
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, EventKind, MissedMode, Precision
 from duecourse.domain.jobs.pause import resume_as_planned
-from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
+from duecourse.domain.runs.coverage import OccurrenceRange, left_to_resume, unrecorded
 from duecourse.domain.runs.states import Run, Skipped
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
@@ -232,7 +232,7 @@ class Planning:
             self.failed.append(self.clock.now() - began)
             self._defer(cursor, made, format_error(problem))
             return None
-        return frozenset(record.occurrence for record in known if not record.caught_up)
+        return frozenset(each.occurrence for each in known if not (each.caught_up or left_to_resume(each)))
 
     def _defer(self, cursor: Cursor, made: Plan, error: str) -> None:
         whose = {"tenant": cursor.tenant, "job_id": cursor.job_id}

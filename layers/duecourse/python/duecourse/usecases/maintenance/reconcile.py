@@ -15,6 +15,7 @@ from duecourse.domain.runs.decision import (
     FollowUp,
     Hold,
     MissedDeadline,
+    PutBack,
     RemainingCatchUp,
     Reschedule,
     RetryLater,
@@ -175,7 +176,7 @@ class ReconcileDeadLetters:
                     return False  # another message carries the run after all; the next call handles this
                 report.counts["DeadLettersRecorded"] += decision.run.state is RunState.DEAD
                 return decision.run.state is not RunState.DEAD
-            case Start() | RemainingCatchUp() | Withdraw() | Hold() | Suspend() | MissedDeadline():
+            case Start() | RemainingCatchUp() | Withdraw() | Hold() | PutBack() | Suspend() | MissedDeadline():
                 raise AssertionError("runs are not started from the dead-letter queue")
             case other:
                 assert_never(other)
