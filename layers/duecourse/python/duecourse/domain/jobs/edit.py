@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, cursor_for, range_before, standing
+from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, cursor_for, plan, range_before, standing
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState
 from duecourse.domain.jobs.pause import PauseChange, ending_at, given_back
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
@@ -156,6 +156,7 @@ def _left(job: Job, cursor: Cursor, now: float, sent_until: int) -> _Old:
     """Walk the old schedule up to `now`. A schedule that can no longer be compiled cannot be walked; the edit replaces
     it.
     """
+    missed: tuple[SkippedRange, ...] = ()
     try:
         occurrences = cursor.occurrences()
         remaining = given_back(cursor, now)
@@ -165,15 +166,16 @@ def _left(job: Job, cursor: Cursor, now: float, sent_until: int) -> _Old:
             return _Old((), remaining)
         else:
             row, reason = Row(occurrences, at, cursor.remaining), "edited"
+            # The policy for missed occurrences did not send all of them.
+            missed = plan(cursor, now=job.changed_at, horizon=0).skipped
             while row.due is not None and row.due <= min(sent_until, now):
                 row.step()
         skipped = range_before(row, int(now) + 1)
     except (ScheduleError, ExclusionError):
         return _Old((), cursor.remaining)
     passed = 0 if cursor.remaining is None or row.remaining is None else cursor.remaining - row.remaining
-    return _Old(
-        tuple(replace(each, reason=reason) for each in skipped), None if remaining is None else remaining - passed
-    )
+    skips = (*missed, *(replace(each, reason=reason) for each in skipped))
+    return _Old(skips, None if remaining is None else remaining - passed)
 
 
 def _came_due(cursor: Cursor, at: int, now: float) -> bool:

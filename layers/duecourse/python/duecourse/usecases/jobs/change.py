@@ -349,9 +349,12 @@ class Jobs:
                 return job
         raise JobChangedError(job_id)
 
-    def soon(self, cursor: Cursor) -> Plan:
-        """Return the plan of the occurrences for which the next tick could be too late."""
-        return plan(cursor, now=self.clock.now(), horizon=min(AT_ONCE_SECONDS, self.horizon_seconds))
+    def soon(self, cursor: Cursor, at: float | None = None) -> Plan:
+        """Return the plan, at `at` (UTC seconds; None: now), of the occurrences for which the next tick could be too
+        late.
+        """
+        now = self.clock.now() if at is None else at
+        return plan(cursor, now=now, horizon=min(AT_ONCE_SECONDS, self.horizon_seconds))
 
     def send(
         self, view: JobView, cursor: Cursor, correlation_id: str | None = None, planned: Plan | None = None
@@ -561,8 +564,8 @@ class EditJobs:
         if cursor.due is not None and cursor.due <= min(sent_until, now):
             # Occurrences that should have been sent immediately and are due by now: the send may have failed, and no
             # claim repeats it.
-            planned = plan(cursor, now=now, horizon=0)
-            due = tuple(firing for firing in planned.firings if firing.due <= sent_until)
+            planned = self.jobs.soon(cursor, job.changed_at)
+            due = tuple(firing for firing in planned.firings if firing.due <= min(sent_until, now))
             self.jobs.send(view, cursor, correlation_id, replace(planned, firings=due))
         return Edited(self.jobs.send(view, change.cursor, correlation_id), skipped=count, fields=changed_fields)
 

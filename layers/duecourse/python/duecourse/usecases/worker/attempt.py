@@ -329,12 +329,7 @@ class LaneWorker:
             case Hold(until, reason) | Suspend(until, reason):
                 return self._hold(item, run, until, reason, suspended=isinstance(decision, Suspend))
             case MissedDeadline() as missed:
-                if not report.counts["DeadlinesMissed"]:  # else another writer was first to change its record
-                    self.effects.announce_deadline(missed, job, report)
-                if not missed.cancels:
-                    return Disposition.ACK
-                asked = CancelAsked(start_request_of(message), PAST_DEADLINE)
-                return self._act(item, decide(asked, job, run, item.context, now=now), job, run, found)
+                return self._missed_deadline(item, missed, job, run, found)
             case Withdraw(final) as withdraw:
                 self.workflows.withdraw(message, withdraw)
                 return Conflict(final)
@@ -346,6 +341,17 @@ class LaneWorker:
                 return Disposition.RETAIN
             case other:
                 assert_never(other)
+
+    def _missed_deadline(
+        self, item: WorkItem, missed: MissedDeadline, job: JobSnapshot, run: Run | None, found: Found
+    ) -> Disposition | Conflict:
+        if not item.report.counts["DeadlinesMissed"]:  # else another writer was first to change its record
+            self.effects.announce_deadline(missed, job, item.report)
+        if not missed.cancels:
+            return Disposition.ACK
+        asked = CancelAsked(start_request_of(item.message), PAST_DEADLINE)
+        cancelled = decide(asked, job, run, item.context, now=self.clock.now())
+        return self._act(item, cancelled, job, run, found)
 
     def _reschedule(
         self, item: WorkItem, run: Running | Waiting | None, until: float, reason: str
