@@ -161,7 +161,9 @@ def test_pause_before_the_first_tick_counts_runs_sent_on_creation(world: World, 
     pausing.resume("default", "tick-tock", catch_up=False)
     world.until(NOON + 300)
     ran, covered = RunState.SUCCEEDED, RunState.SKIPPED
-    assert world.states("tick-tock") == [(10, ran), (20, ran), (30, ran), (40, covered), (60, ran)]
+    assert world.states("tick-tock") == [
+        *((second, ran) for second in (10, 20, 30)), (40, covered), *((second, ran) for second in (60, 70, 80)),
+    ]  # fmt: skip
     assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 

@@ -129,16 +129,32 @@ def resume_as_planned(job: Job, cursor: Cursor, *, now: float) -> PauseChange | 
     return replace(change, job=replace(change.job, paused_until=end.at, updated_at=max(end.at, change.job.updated_at)))
 
 
-def after_pause(cursor: Cursor) -> Cursor:
-    """Return the cursor of a paused job as it will be at the planned end of its pause, or `cursor` if there is none.
-    Raises ScheduleError or ExclusionError.
+def after_pause(cursor: Cursor, paused_at: float | None) -> Cursor:
+    """Return the cursor of a job that is paused since `paused_at` (UTC seconds; None: unknown) as it will be at the
+    planned end of its pause, or `cursor` if there is none. Raises ScheduleError or ExclusionError.
     """
     if cursor.resume is None:
         return cursor
-    before = cursor.resume.at - 1
-    row = Row.after(cursor.occurrences(), before if cursor.remaining is None else cursor.after, cursor.remaining)
-    range_before(row, before + 1)
+    before, left = cursor.resume.at - 1, cursor.remaining
+    if left and paused_at is not None:
+        row = Row.after(cursor.occurrences(), cursor.after, left)
+        range_before(row, min(int(paused_at), before) + 1)
+        left = row.remaining
+    row = Row.after(cursor.occurrences(), before, left)
     return replace(cursor, occurrence=row.at, due=row.due, remaining=row.remaining, resume=None)
+
+
+def covered(row: Row, began: int, until: int) -> tuple[SkippedRange, ...]:
+    """Pass all occurrences that are due up to `until`, the end of a pause that began at `began` (UTC seconds). Return
+    their range (empty if there are none). Only those that came due before the pause count towards `max_runs`.
+    """
+    before, left = range_before(row, began + 1), row.remaining
+    row.remaining = None
+    ranges = before + range_before(row, until + 1)
+    row.remaining = left
+    if not ranges:
+        return ()
+    return (SkippedRange(ranges[0].first, ranges[-1].last, sum(each.count for each in ranges), "paused"),)
 
 
 def put_back(cursor: Cursor, due: int) -> Cursor:
@@ -161,9 +177,10 @@ def _ends_before(one: int | None, other: PlannedResume | None) -> bool:
 def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChange:
     """Return the job active again at `now` (UTC seconds).
 
-    Occurrences during the pause are skipped (reason `paused`), and so are those that were due before it and were not
-    enqueued. With `catch_up`, the job's policy for missed occurrences applies to them instead. If the schedule was
-    changed during the pause, only occurrences after that change count: the change recorded the earlier ones.
+    Occurrences during the pause are skipped (reason `paused`) and do not count towards `max_runs`. Those that were due
+    before it and had not started are skipped too. With `catch_up`, the job's policy for missed occurrences applies to
+    all of them instead. If the schedule was changed during the pause, only occurrences after that change count: the
+    change recorded the earlier ones.
 
     Raises ScheduleError or ExclusionError for a schedule that can no longer be compiled.
     """
@@ -173,7 +190,7 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChan
     )
     occurrences = cursor.occurrences()
     row = Row.after(occurrences, cursor.after, cursor.remaining)
-    skipped = () if catch_up else tuple(replace(each, reason="paused") for each in range_before(row, int(now) + 1))
+    skipped = () if catch_up else covered(row, pause_began(job, cursor), int(now))
     over = row.at is None and active.scheduled
     last = row.passed if skipped or cursor.last is None else cursor.last
     moved = replace(
@@ -189,6 +206,11 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChan
         resume=None,
     )
     return PauseChange(active, moved, skipped)
+
+
+def pause_began(job: Job, cursor: Cursor) -> int:
+    """Return the instant (UTC seconds) after which occurrences of the paused job are part of its pause."""
+    return cursor.after if job.paused_at is None else int(job.paused_at)
 
 
 def given_back(cursor: Cursor, now: float) -> int | None:

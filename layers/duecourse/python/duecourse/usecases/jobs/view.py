@@ -47,7 +47,7 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
         return JobView(job, None, cursor.error)
     try:
         if job.state is JobState.PAUSED:
-            return JobView(job, None if cursor.resume is None else after_pause(cursor).occurrence)
+            return JobView(job, None if cursor.resume is None else after_pause(cursor, job.paused_at).occurrence)
         since = max(int(now), int(job.changed_at))  # the end of a pause may be in the future
         following = job.following(since) if cursor.remaining != 0 else None
     except ScheduleError as problem:
