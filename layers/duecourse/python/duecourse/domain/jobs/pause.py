@@ -116,17 +116,35 @@ def ending_at(cursor: Cursor, end: PlannedResume | None) -> Cursor:
     return replace(cursor, due=end.dispatched_at, resume=end, error=None)
 
 
+def is_over(job: Job, now: float) -> bool:
+    """Return whether the pause of the job has reached its planned end, and the job is not resumed yet."""
+    return job.state is JobState.PAUSED and job.paused_until is not None and job.paused_until <= now
+
+
+def ended(job: Job, now: float) -> Job:
+    """Return the job as it is after the planned end of its pause, if that end is not after `now` (UTC seconds). The
+    stored job is PAUSED until a dispatch round or a request resumes it.
+    """
+    return _ended(job, job.paused_until) if is_over(job, now) and job.paused_until is not None else job
+
+
+def _ended(job: Job, end: int) -> Job:
+    active = _active(job, max(end - 1, job.changed_at))
+    return replace(active, paused_until=end, updated_at=max(end, active.updated_at))
+
+
 def resume_as_planned(job: Job, cursor: Cursor, *, now: float) -> PauseChange | None:
     """Return the job resumed at the end of its pause; None if the pause has no planned end, or it is too early at `now`
     (UTC seconds). The result depends only on the planned end, not on `now`: occurrences from the end on will run.
 
-    Raises the errors of `resume`.
+    Before the end, the change must not be written. Its cursor, at the first occurrence from the end on, shows what is
+    sent in advance. Raises the errors of `resume`.
     """
     end = cursor.resume
     if job.state is not JobState.PAUSED or end is None or end.at != job.paused_until or end.dispatched_at > now:
         return None
-    change = resume(job, cursor, now=end.at - 1, catch_up=end.catch_up)
-    return replace(change, job=replace(change.job, paused_until=end.at, updated_at=max(end.at, change.job.updated_at)))
+    change = resume(job, cursor, now=end.at - 1, catch_up=end.catch_up and is_over(job, now))
+    return replace(change, job=_ended(job, end.at))
 
 
 def after_pause(cursor: Cursor, paused_at: float | None) -> Cursor:
@@ -185,9 +203,7 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChan
     Raises ScheduleError or ExclusionError for a schedule that can no longer be compiled.
     """
     now = max(now, job.changed_at)
-    active = replace(
-        _changed(job, JobState.ACTIVE, now), paused_because=None, paused_by=None, paused_with=None, paused_until=None
-    )
+    active = _active(job, now)
     occurrences = cursor.occurrences()
     row = Row.after(occurrences, cursor.after, cursor.remaining)
     skipped = () if catch_up else covered(row, pause_began(job, cursor), int(now))
@@ -236,6 +252,11 @@ def _enqueued_through(cursor: Cursor, now: float) -> int:
     occurrences = cursor.occurrences()
     at = standing(cursor, occurrences)
     return int(now) if at is None else min(int(now), occurrences.due(at) - 1)
+
+
+def _active(job: Job, now: float) -> Job:
+    again = _changed(job, JobState.ACTIVE, now)
+    return replace(again, paused_because=None, paused_by=None, paused_with=None, paused_until=None)
 
 
 def _changed(job: Job, state: JobState, now: float) -> Job:

@@ -160,6 +160,9 @@ def outdated(request: StartRequest, job: Job, context: AttemptContext, now: floa
         return Drop("the job was deleted and created again")
     if request.manual:
         return None  # a manual run does not depend on the schedule or the job's state
+    known = [each.generation for each in job.earlier]
+    if known and known[0] < request.generation not in (*known, job.generation):
+        return Drop("it was sent for the end of a pause that was changed")
     current = request.generation == job.generation
     if current or (held_until := job.superseded_at(request.generation)) is None:
         return _ended_job(request, job, context, now)

@@ -12,7 +12,7 @@ from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
 from duecourse.domain.jobs.document import ChangeAction, changed, deleted
 from duecourse.domain.jobs.edit import check_schedule, edit, reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone, author
-from duecourse.domain.jobs.pause import PauseChange
+from duecourse.domain.jobs.pause import PauseChange, ended
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.calendars import (
     MAX_CALENDAR_CHARACTERS,
@@ -42,7 +42,7 @@ from duecourse.ports import (
     Tasks,
     UsedKey,
 )
-from duecourse.usecases.dispatch.claim import Skipping, outgoing
+from duecourse.usecases.dispatch.claim import Skipping, outgoing, settled
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
     IdempotencyKeyExpiredError,
@@ -445,7 +445,7 @@ class EditJobs:
         """
         for _ in range(EDIT_TRIES):
             job = unreserved(self.store, self.clock, tenant, job_id, reserved)
-            expected.check(job)
+            expected.check(None if job is None else ended(job, self.clock.now()))
             draft = draft_for(job)
             try:
                 if job is None:
@@ -468,7 +468,7 @@ class EditJobs:
         does not check the quota. Raises the errors of `put`, except JobChangedError.
         """
         job, cursor = self.store.get_both(tenant, job_id)
-        expected.check(job)
+        expected.check(None if job is None else ended(job, self.clock.now()))
         draft, now = self.jobs.with_calendars(draft_for(job), job), self.clock.now()
         if job is None:
             new = draft.new(job_id, now)
@@ -502,7 +502,7 @@ class EditJobs:
             job = unreserved(self.store, self.clock, tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
-            expected.check(job)
+            expected.check(ended(job, self.clock.now()))
             draft = self.jobs.with_calendars(draft_for(job), job)
             edited = self._edit(job, draft, correlation_id, by, recorded=recorded, what=what, note=note)
             if edited is not None:
@@ -544,6 +544,8 @@ class EditJobs:
                 raise JobUnreadableError(job.id)
             return None  # deleted in between, and perhaps created again
         now, sent_until = self.clock.now(), self._sent_until(job, cursor)
+        if settled(self.store, self.skipping, job, cursor, now):
+            return None
         change = self._change(job, cursor, draft, now)
         if change.job == job:
             return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.cursor import Cursor, PlannedResume
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.jobs.pause import ALL_JOBS, PauseChange, pause, pause_again, resume, with_exclusions
+from duecourse.domain.jobs.pause import (
+    ALL_JOBS,
+    PauseChange,
+    pause,
+    pause_again,
+    resume,
+    resume_as_planned,
+    with_exclusions,
+)
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.calendars import (
     NO_PAUSE,
@@ -25,7 +34,7 @@ from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import Clock, IdPage, JobStore, Outgoing, StoreBusyError, WaitQueues
 from duecourse.usecases.complete import complete_if_over
-from duecourse.usecases.dispatch.claim import Skipping
+from duecourse.usecases.dispatch.claim import Skipping, settled
 from duecourse.usecases.jobs.change import Draft, EditJobs, Jobs
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
@@ -37,7 +46,7 @@ from duecourse.usecases.jobs.job_errors import (
 )
 from duecourse.usecases.jobs.view import JobView
 
-TRIES = 3
+TRIES = 4
 
 MAX_PAUSE_DAYS = 366
 """How far ahead the planned end of a pause may be."""
@@ -211,7 +220,17 @@ class Pausing:
             change = pause if job.state is JobState.ACTIVE else pause_again
             return change(job, cursor, now=self.clock.now(), because=note, by=by, together=together, end=end)
 
-        return self._change(tenant, job_id, ChangeAction.PAUSED, by, act, expected) is not None
+        made = self._change(tenant, job_id, ChangeAction.PAUSED, by, act, expected)
+        if made is not None:
+            self._send_ahead(made)
+        return made is not None
+
+    def _send_ahead(self, made: PauseChange) -> None:
+        """Send the occurrences that follow the end of the pause if the next dispatch round may be too late for them."""
+        with suppress(ScheduleError, ExclusionError):
+            ahead = resume_as_planned(made.job, made.cursor, now=self.clock.now())
+            if ahead is not None:
+                self.jobs.send(JobView(ahead.job, ahead.cursor.occurrence), ahead.cursor)
 
     def _check_end(self, start: int | None, end: PlannedResume | None) -> None:
         now = self.clock.now()
@@ -354,11 +373,13 @@ class Pausing:
             job = self.store.get(tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
+            cursor = None if job.state not in states else self.store.get_cursor(tenant, job_id)
+            if cursor is not None and settled(self.store, self.skipping, job, cursor, self.clock.now()):
+                continue
             expected.check(job)
             if job.state not in states:
                 leave(job)
                 return None
-            cursor = self.store.get_cursor(tenant, job_id)
             if cursor is None:
                 if self.store.get(tenant, job_id) == job:
                     raise JobUnreadableError(job_id)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.cursor import MAX_FIRINGS, Cursor, Row
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.jobs.pause import after_pause
+from duecourse.domain.jobs.pause import after_pause, ended
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import Occurrences
 from duecourse.ports import Total
@@ -41,6 +41,7 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
     """Return the view of a job. The next occurrence is computed from the schedule, because the cursor has already
     passed the enqueued occurrences.
     """
+    job = ended(job, now)
     if cursor is None:
         return JobView(job, None, "its cursor cannot be read")
     if cursor.error is not None or job.state is JobState.COMPLETED:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.pause import ended
 from duecourse.domain.runs.decision import (
     AttemptContext,
     DeadLettered,
@@ -155,6 +157,7 @@ class ReconcileDeadLetters:
         )
         run = self.runs.get(message.tenant, message.job_id, message.name.local)
         job = self.jobs.snapshot(message.tenant, message.job_id)
+        job = ended(job, now) if isinstance(job, Job) else job
         received = ReceivedMessage(found.message_id, found.receipt, 1, "reconcile", found.body)
         item = WorkItem(message, received, context, report)
         decision = decide(DeadLettered(start_request_of(message), message.requests_attempt), job, run, context, now=now)

@@ -19,7 +19,7 @@ import orjson
 from duecourse.domain.ids import key_line
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
 from duecourse.domain.jobs.job import Breaker, Job, JobSnapshot, ResultLocation
-from duecourse.domain.jobs.pause import put_back
+from duecourse.domain.jobs.pause import ended, put_back
 from duecourse.domain.jobs.result_buckets import ResultBuckets, location_refusal, result_path
 from duecourse.domain.runs.breaker import WaitUntil
 from duecourse.domain.runs.coverage import OccurrenceRange, left_to_resume, unrecorded
@@ -277,6 +277,7 @@ class LaneWorker:
             found = self.workflows.look(message, run)
         for _ in range(MAX_DECISIONS):
             job = self.jobs.snapshot(message.tenant, message.job_id)
+            job = ended(job, self.clock.now()) if isinstance(job, Job) else job
             waits = message.is_step or message.name.backfilled
             outcome = self._step(item, as_step(job) if waits else job, run, found)
             if isinstance(outcome, Disposition):
