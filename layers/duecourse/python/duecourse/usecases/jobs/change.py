@@ -218,7 +218,8 @@ class Jobs:
         """Return the draft with the current days of its calendars. `job` is the stored job (None: a new job). Raises
         ScheduleError for an unknown calendar. A draft without calendars needs no read.
         """
-        return replace(draft, exclude=self.excluded(draft.tenant, draft.exclude, () if job is None else job.exclude))
+        had = () if job is None or not draft.schedule.expression else job.exclude  # a plan ends with the schedule
+        return replace(draft, exclude=self.excluded(draft.tenant, draft.exclude, had))
 
     def excluded(self, tenant: str, exclude: tuple[str, ...], had: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return exclusions with the current days of their calendars, and with the planned pause. If the days of a

@@ -123,8 +123,9 @@ class Pausing:
     ) -> JobView:
         """Stop the job from firing until it is resumed, or until `end`. If the job is already paused, its pause ends at
         `end` instead. With `start` (UTC seconds), the pause is planned: it is an excluded window of the job. `by` and
-        `note` are shown to callers. Raises JobUnknownError, JobVersionError, JobChangedError, JobUnreadableError or
-        PauseEndError. Raises ScheduleError for a planned pause after which the job has no occurrence.
+        `note` are shown to callers. A job without a schedule cannot have a plan. Raises JobUnknownError,
+        JobVersionError, JobChangedError, JobUnreadableError or PauseEndError. Raises ScheduleError for a planned pause
+        of such a job, or after which a job has no occurrence.
         """
         self._check_end(start, end)
         if start is not None and end is not None:
@@ -299,12 +300,14 @@ class Pausing:
         """Replace the planned pause of the job. Return whether the job changed. Raises the errors of EditJobs.patch."""
 
         def planned(job: Job) -> Draft:
-            if job.state is JobState.COMPLETED or not job.scheduled:
+            if not job.scheduled and what is ChangeAction.PAUSED:
+                raise ScheduleError("from", _unplannable(job))
+            if job.state is JobState.COMPLETED:
                 raise _LeftAlone
             had, now = pause_of(job.exclude), max(self.clock.now(), job.changed_at)
             entry = plan_for(had, now)
             # A job whose last run has not ended yet is still ACTIVE. It has no more occurrences to exclude.
-            if entry == had or job.occurrences().next(int(now)) is None:
+            if entry == had or (job.scheduled and job.occurrences().next(int(now)) is None):
                 raise _LeftAlone
             same = {field.name: getattr(job, field.name) for field in fields(Draft)}
             return Draft(**same | {"exclude": with_pause(job.exclude, NO_PAUSE if entry is None else entry)})
@@ -392,6 +395,14 @@ class Pausing:
             if self.store.change(job, cursor, change.job, change.cursor, records, record):
                 return change
         raise JobChangedError(job_id)
+
+
+def _unplannable(job: Job) -> str:
+    """Return why the pause of a job without a schedule cannot be planned: it has no occurrence to exclude."""
+    if job.workflow is not None:
+        whole = f"plan a pause of the workflow {job.workflow}, or pause the step at that time, without from"
+        return f"has no effect on a step of a workflow, which has no schedule; {whole}"
+    return "has no effect on a job without a schedule, which runs only on demand; remove it to pause the job now"
 
 
 def _plan_for(name: str | None, start: int, end: PlannedResume, *, together: bool) -> PlanFor:
