@@ -137,3 +137,22 @@ def test_max_runs_of_an_edit_during_a_pause_counts_only_what_came_due_before_it(
     world.office.resume()
     world.until(NOON + 900)
     assert ran(world) == [60, 120, 420]
+
+
+def test_max_runs_occurrences_beyond_it_are_not_listed_as_queued(world: World) -> None:
+    world.add(job("rate(10 seconds)", max_runs=2))
+    world.until(NOON + 5)
+    assert [run.occurrence - int(NOON) for run in world.office.listed()] == [20, 10]
+    world.until(NOON + 60)
+    assert {run.state for run in world.office.listed()} == {RunState.SUCCEEDED}
+
+
+def test_max_runs_bounds_what_is_sent_in_advance_of_the_end_of_a_pause_with_catch_up(world: World) -> None:
+    policy = MissedPolicy(MissedMode.RUN_ALL, grace_seconds=5, max_missed=100)
+    world.add(job("rate(10 seconds)", max_runs=6, missed=policy, overlap=Overlap.ALLOW))
+    world.until(NOON + 35)
+    world.office.api.pausing.pause("default", "tick-tock", end=PlannedResume(int(NOON) + 65, catch_up=True))
+    assert world.office.api.jobs.get("default", "tick-tock").next_occurrence is None
+    world.until(NOON + 200)
+    assert ran(world) == [10, 20, 30, 40, 50, 60]
+    assert world.office.job().state is JobState.COMPLETED

@@ -143,7 +143,8 @@ def resume_as_planned(job: Job, cursor: Cursor, *, now: float) -> PauseChange | 
     end = cursor.resume
     if job.state is not JobState.PAUSED or end is None or end.at != job.paused_until or end.dispatched_at > now:
         return None
-    change = resume(job, cursor, now=end.at - 1, catch_up=end.catch_up and is_over(job, now))
+    over, counted = is_over(job, now), end.at - 1 if end.catch_up else None
+    change = resume(job, cursor, now=end.at - 1, catch_up=end.catch_up and over, counted_until=counted)
     return replace(change, job=_ended(job, end.at))
 
 
@@ -154,9 +155,10 @@ def after_pause(cursor: Cursor, paused_at: float | None) -> Cursor:
     if cursor.resume is None:
         return cursor
     before, left = cursor.resume.at - 1, cursor.remaining
-    if left and paused_at is not None:
+    if left and (cursor.resume.catch_up or paused_at is not None):
+        counted = before if cursor.resume.catch_up or paused_at is None else min(int(paused_at), before)
         row = Row.after(cursor.occurrences(), cursor.after, left)
-        range_before(row, min(int(paused_at), before) + 1)
+        range_before(row, counted + 1)
         left = row.remaining
     row = Row.after(cursor.occurrences(), before, left)
     return replace(cursor, occurrence=row.at, due=row.due, remaining=row.remaining, resume=None)
@@ -192,13 +194,14 @@ def _ends_before(one: int | None, other: PlannedResume | None) -> bool:
     return one is not None and (other is None or one < other.at)
 
 
-def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChange:
+def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool, counted_until: int | None = None) -> PauseChange:
     """Return the job active again at `now` (UTC seconds).
 
     Occurrences during the pause are skipped (reason `paused`) and do not count towards `max_runs`. Those that were due
     before it and had not started are skipped too. With `catch_up`, the job's policy for missed occurrences applies to
     all of them instead. If the schedule was changed during the pause, only occurrences after that change count: the
-    change recorded the earlier ones.
+    change recorded the earlier ones. Occurrences up to `counted_until` count towards `max_runs` in any case (UTC
+    seconds; None: the start of the pause).
 
     Raises ScheduleError or ExclusionError for a schedule that can no longer be compiled.
     """
@@ -206,7 +209,9 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChan
     active = _active(job, now)
     occurrences = cursor.occurrences()
     row = Row.after(occurrences, cursor.after, cursor.remaining)
-    skipped = () if catch_up else covered(row, pause_began(job, cursor), int(now))
+    skipped = (
+        () if catch_up else covered(row, pause_began(job, cursor) if counted_until is None else counted_until, int(now))
+    )
     over = row.at is None and active.scheduled
     last = row.passed if skipped or cursor.last is None else cursor.last
     moved = replace(

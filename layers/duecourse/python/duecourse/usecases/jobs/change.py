@@ -582,6 +582,6 @@ class EditJobs:
     def _sent_until(self, job: Job, cursor: Cursor) -> int:
         """Return the instant (UTC seconds) up to which occurrences were sent without a claim."""
         try:
-            return at_once_until(job, cursor.occurrences(), self.jobs.horizon_seconds)
+            return at_once_until(job, cursor.occurrences(), self.jobs.horizon_seconds, cursor)
         except (ScheduleError, ExclusionError):
             return 0

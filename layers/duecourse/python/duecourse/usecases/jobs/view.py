@@ -57,10 +57,24 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
     return JobView(job, cursor.occurrence if following is None else following)
 
 
-def at_once_until(job: Job, schedule: Occurrences, horizon_seconds: int) -> int:
+def at_once_until(job: Job, schedule: Occurrences, horizon_seconds: int, cursor: Cursor | None = None) -> int:
     """Return the instant (UTC seconds) up to which occurrences were sent when the job was created or changed (see
-    Jobs.create). Neither their nominal time nor their due time is later.
+    Jobs.create). Neither their nominal time nor their due time is later. With the `cursor`, `max_runs` allows them.
     """
+    until = _sent_until(job, schedule, horizon_seconds)
+    if cursor is None or cursor.remaining is None or cursor.generation != job.generation:
+        return until
+    if cursor.occurrence is None:
+        return until if cursor.last is None else min(until, cursor.last)
+    allowed = Row(schedule, cursor.occurrence, cursor.remaining)
+    for _ in range(MAX_FIRINGS):
+        if allowed.at is None or allowed.at > until:
+            break
+        allowed.step()
+    return until if allowed.at is not None else min(until, allowed.passed)
+
+
+def _sent_until(job: Job, schedule: Occurrences, horizon_seconds: int) -> int:
     until = int(job.changed_at) + min(AT_ONCE_SECONDS, horizon_seconds)
     row = Row.after(schedule, int(job.changed_at), None)
     for _ in range(MAX_FIRINGS):
