@@ -153,3 +153,16 @@ def test_pause_leaves_occurrences_of_an_earlier_definition_to_its_end(world: Wor
     world.office.resume(catch_up=True)
     world.until(NOON + 800)
     assert (120, *RAN) in told(world)
+
+
+def test_pause_after_the_last_occurrence_gives_back_only_those_that_waited(world: World) -> None:
+    world.add(job("* * * * *", missed=ALL, overlap=Overlap.ALLOW, max_runs=3))
+    late = delayed(world, 180)
+    world.until(NOON + 400)
+    world.office.pause()
+    world.wheel.give_back(late)
+    world.until(NOON + 500)
+    world.office.resume(catch_up=True)
+    world.until(NOON + 900)
+    assert told(world) == [(60, *RAN), (120, *RAN), (180, *RAN)]
+    assert world.office.job().state is JobState.COMPLETED

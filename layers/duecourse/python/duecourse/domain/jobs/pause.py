@@ -185,8 +185,10 @@ def put_back(cursor: Cursor, due: int) -> Cursor:
         return cursor
     left = cursor.remaining
     if left is not None:
-        row = Row.after(cursor.occurrences(), due - 1, None)
-        left += sum(1 for _ in row.before(cursor.after + 1))
+        occurrences = cursor.occurrences()
+        # An exhausted schedule has no occurrence after its last one.
+        last = cursor.after if cursor.last is None else min(cursor.after, occurrences.due(cursor.last))
+        left += sum(1 for _ in Row.after(occurrences, due - 1, None).before(last + 1))
     return replace(cursor, after=due - 1, remaining=left)
 
 
