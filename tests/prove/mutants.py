@@ -372,12 +372,6 @@ MUTANTS = (
         "a resumption starts nothing (A.5)", "held = self.wait_queues.held(job.tenant, job.id)", "held = []", "paused"
     ),
     Mutant(
-        "a worker skips for good what waited when a pause began",
-        'return PutBack("the job was paused before it started")',
-        "return not_run(request, job, context, PAUSED)",
-        "pauses",
-    ),
-    Mutant(
         "occurrences of a pause use up max_runs", "    row.remaining = None\n    ranges =", "    ranges =", "pauses"
     ),
     Mutant(
