@@ -184,6 +184,36 @@ def timed(random: Random, seed: int) -> Plan:
     return Plan(seed, 60.0, (put,), [], Conditions(), targets)
 
 
+def pauses(random: Random, seed: int) -> Plan:
+    """A job with a schedule is paused and resumed again and again, while its lane is busy, ticks are missing, or its
+    runs wait for each other. All its resumes catch up, or none does.
+    """
+    body: dict[str, Any] = TARGET | {"schedule": random.choice(("rate(10 seconds)", "rate(20 seconds)"))}
+    body |= {"overlap": random.choice(("allow", "allow", "queue")), "retry": {"max_attempts": 1}, "lasting": 400.0}
+    policy = random.choice(("run_all", "run_all", "run_once", "skip"))
+    body["missed"] = {"policy": policy, "grace_seconds": random.choice((5, 60)), "max_missed": 100}
+    if random.random() < 0.5:
+        body["max_runs"] = random.choice((5, 8, 12))
+    catch_up = random.random() < 0.5
+    operations = [Operation(1.0, "create", "alpha", {"body": body})]
+    at = random.uniform(10, 60)
+    while at < 270:
+        length = random.choice((15, 30, 50, 80))
+        ends = random.random() < 0.6
+        more: dict[str, Any] = {"seconds": length, "catch_up": catch_up} if ends else {}
+        operations.append(Operation(round(at, 1), "pause", "alpha", more))
+        back = at + (random.uniform(2, length + 20) if ends else length)
+        if not ends or random.random() < 0.5:
+            operations.append(Operation(round(back, 1), "resume", "alpha", {"body": {"catch_up": catch_up}}))
+        at = back + random.choice((3.0, 20.0, 60.0))
+    # The lane is busy when a pause begins, and delivers during the pause what came due before it.
+    begin = random.choice([each.at for each in operations if each.what == "pause"]) - random.uniform(0, 12)
+    span = (round(begin, 1), round(begin + random.uniform(13, 40), 1))
+    conditions = random.choice((Conditions(), Conditions(outage=span), Conditions(outage=span), Conditions(lost=(2,))))
+    slow = {"outcomes": {"succeeds": 1}, "seconds": 12.0}
+    return Plan(seed, 330.0, _sorted(operations), [], conditions, {"alpha": random.choice((OK, OK, slow))})
+
+
 def paused(random: Random, seed: int) -> Plan:
     """Jobs of a workflow are paused when their turn comes, or while they wait for another run of theirs."""
     jobs = _graph(random, random.randint(2, 4))
@@ -452,6 +482,7 @@ FOCUS: dict[str, Callable[[Random, int], Plan]] = {
         callbacks,
         repair,
         timed,
+        pauses,
         paused,
         rivals,
         over,

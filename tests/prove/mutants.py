@@ -372,6 +372,21 @@ MUTANTS = (
         "a resumption starts nothing (A.5)", "held = self.wait_queues.held(job.tenant, job.id)", "held = []", "paused"
     ),
     Mutant(
+        "occurrences of a pause use up max_runs", "    row.remaining = None\n    ranges =", "    ranges =", "pauses"
+    ),
+    Mutant(
+        "runs after a short pause wait for the next round",
+        "            self._send_ahead(made)\n",
+        "            pass\n",
+        "pauses",
+    ),
+    Mutant(
+        "a second pause catches up what the first one skipped",
+        "if cursor is not None and settled(self.store, self.skipping, job, cursor, self.clock.now()):",
+        "if False:",
+        "pauses",
+    ),
+    Mutant(
         "two workflows claim one job (A.6)",
         "            faults += claimed_by_others(self.editing.jobs.membership, self.workflow, steps, strangers, now)\n",
         "",

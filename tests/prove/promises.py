@@ -13,6 +13,7 @@ from typing import Any
 from tests.prove.draw import at
 from tests.prove.history import Result, final
 from tests.prove.operations import Done
+from tests.prove.pause_promises import PausePromises, only_paused
 from tests.prove.plan import START
 from tests.prove.targets import TargetCall
 
@@ -67,6 +68,7 @@ class Promises:
         yield from self.overlap()
         yield from self.ends()
         yield from self.complete()
+        yield from PausePromises(self.result, self.done).findings()
         yield from self.accepted()
         yield from self.deaths()
         yield from self.bounds()
@@ -332,7 +334,11 @@ class Promises:
     def _excused(self, job: str) -> set[str]:
         excused: set[str] = set()
         if self.changed(job):
-            excused |= {"changed", "not_an_occurrence", "before_creation", "deleted", "completed"}
+            excused |= {"not_an_occurrence", "before_creation", "deleted", "completed"}
+        if any(each.get("max_runs") for each in self.definitions(job)):
+            excused.add("max_runs")
+        if not only_paused(self.done[job]):
+            excused.add("changed")
         return excused
 
     # What was accepted.

@@ -311,6 +311,18 @@ def test_job_store_change_overwrites_only_the_job_and_cursor_it_read(any_tables:
     assert not store.change(made, standing, changed, after)
 
 
+def test_job_store_moves_only_the_cursor_that_it_read_and_only_its_position(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    made = job("* * * * *", max_runs=5)
+    standing = cursor(made)
+    assert store.create(made, standing)
+    moved = replace(standing, after=standing.after - 60, remaining=6)
+    assert store.move(standing, replace(moved, lane=Lane.HIGH))
+    assert store.get_cursor("default", made.id) == moved
+    assert not store.move(standing, moved)
+    assert not store.move(replace(moved, generation=1), standing)
+
+
 def test_job_store_reads_job_and_cursor_in_one_request(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     for number, payload in enumerate(("small", "x" * 5000)):

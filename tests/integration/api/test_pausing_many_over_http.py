@@ -273,7 +273,8 @@ def test_planned_pause_is_removed_by_a_resume_of_the_same_jobs_only(api: ApiClie
 
 def test_planned_pause_applies_to_no_job_without_a_schedule(api: ApiClient) -> None:
     assert api.post(BODY | {"id": "d", "schedule": None}).status == 201
-    assert api.post({"all": True} | WINDOW, "/v1/jobs/pause").json == {"changed": 3, "failed": [], "next_cursor": None}
+    found = api.post({"all": True} | WINDOW, "/v1/jobs/pause").json
+    assert found == {"changed": 3, "failed": ["d"], "next_cursor": None}
     assert planned(api)["d"] is None
 
 
@@ -421,3 +422,19 @@ def test_planned_pause_of_a_tag_fails_for_a_job_with_a_later_plan(api: ApiClient
     answer = api.post({"tag": "billing"} | WINDOW, "/v1/jobs/pause").json
     assert (answer["changed"], answer["failed"]) == (1, ["a"]), "neither pause is lost without a notice"
     assert planned(api)["a"] == "2026-12-01T12:00:00Z/2026-12-01T20:00:00Z"
+
+
+def test_planned_pause_of_a_job_without_a_schedule_is_refused_and_counted(api: ApiClient) -> None:
+    assert api.post(BODY | {"id": "asked", "schedule": None, "tags": ["billing"]}).status == 201
+    found = api.post({"tag": "billing"} | WINDOW, "/v1/jobs/pause").json
+    assert (found["changed"], found["failed"]) == (2, ["asked"])
+    refused = api.post(WINDOW, "/v1/jobs/asked/pause")
+    assert (refused.status, list(refused.errors)) == (422, ["/from"])
+    assert "runs only on demand" in refused.errors["/from"]
+    assert planned(api)["asked"] is None
+
+
+def test_planned_pause_is_removed_with_the_schedule_of_its_job(api: ApiClient) -> None:
+    api.post(WINDOW, "/v1/jobs/a/pause")
+    patched = api.send(json_event("PATCH", "/v1/jobs/a", {"schedule": None}))
+    assert (patched.status, patched.json["planned_pause"]) == (200, None)

@@ -175,3 +175,18 @@ def test_bulk_jobs_apply_warns_if_a_job_notifies_one_that_does_not_exist(run: Ru
         "late: notify names a job that does not exist: nosuch. "
         "Create it, or correct notify; until then these notices are lost.\n"
     )
+
+
+def test_bulk_jobs_planned_pause_of_a_job_without_a_schedule_is_not_confirmed(run: Run, desk: Desk) -> None:
+    desk.api.clock.set(SOON)
+    assert run("jobs", "patch", "bill-0", "--set", "schedule=null", "--yes").exit_code == 0
+    plan = ("--from", "2099-12-05T22:00:00Z", "--for", "4h")
+    alone = run("jobs", "pause", "bill-0", *plan)
+    assert (alone.exit_code, alone.stdout) == (1, "")
+    assert "runs only on demand" in alone.stderr
+    many = run("jobs", "pause", "--tag", "billing", "--yes", *plan)
+    assert (many.exit_code, "4 jobs are paused" in many.stdout) == (1, True)
+    assert (
+        "1 job could not be changed because of concurrent changes, or because they have no schedule: bill-0"
+        in many.stderr
+    )

@@ -7,7 +7,7 @@ import pytest
 from duecourse.domain.jobs.job import JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision
 from duecourse.domain.runs.states import RunState
 from tests.support.jobs import NOON, cursor, job
-from tests.support.world import Office
+from tests.support.world import Office, World
 
 SUCCEEDED, SKIPPED = RunState.SUCCEEDED, RunState.SKIPPED
 
@@ -195,3 +195,28 @@ def test_edit_during_a_pause_records_occurrences_due_in_the_pause_once(office: O
     office.world.until(NOON + 500)
     records = [(run.occurrence - int(NOON), run.state, run.count) for run in office.world.runs("tick-tock")]
     assert records == [(60, SUCCEEDED, 1), (120, SKIPPED, 5)]
+
+
+@pytest.mark.parametrize("policy", list(MissedMode))
+@pytest.mark.parametrize("before", ["resume", "missing ticks"])
+def test_edit_of_the_schedule_leaves_a_record_for_each_overdue_occurrence(
+    world: World, policy: MissedMode, before: str
+) -> None:
+    world.add(job("* * * * *", missed=MissedPolicy(policy, max_missed=2), overlap=Overlap.ALLOW))
+    world.until(NOON + 130)
+    if before == "resume":
+        world.office.pause()
+        world.until(NOON + 635)
+        world.office.resume(catch_up=True)
+        world.clock.advance(2)
+    else:
+        world.until(NOON + 1600, ticking=False)
+    edited = int(world.clock.now() - NOON)
+    world.office.edit(expression="30 * * * *")
+    world.until(NOON + 2100)
+    known = [
+        at - int(NOON)
+        for run in world.runs("tick-tock")
+        for at in range(run.occurrence, (run.through or run.occurrence) + 1, 60)
+    ]
+    assert sorted(known) == [*range(60, edited + 1, 60), 1800]

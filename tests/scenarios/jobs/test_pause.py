@@ -4,11 +4,14 @@
 - A job is paused after so many deaths in a row, and that never disturbs the runs themselves.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from duecourse.domain.jobs.cursor import PlannedResume
 from duecourse.domain.jobs.job import Backoff, JobState, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.testing.faults import around, throttled
 from duecourse.usecases.jobs.pausing import JobSelection, Pausing
@@ -161,7 +164,9 @@ def test_pause_before_the_first_tick_counts_runs_sent_on_creation(world: World, 
     pausing.resume("default", "tick-tock", catch_up=False)
     world.until(NOON + 300)
     ran, covered = RunState.SUCCEEDED, RunState.SKIPPED
-    assert world.states("tick-tock") == [(10, ran), (20, ran), (30, ran), (40, covered), (60, ran)]
+    assert world.states("tick-tock") == [
+        *((second, ran) for second in (10, 20, 30)), (40, covered), *((second, ran) for second in (60, 70, 80)),
+    ]  # fmt: skip
     assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
@@ -210,6 +215,15 @@ def test_pause_planned_for_all_jobs_leaves_a_job_whose_last_run_is_in_progress(w
     world.until(NOON + 900)
     assert world.states("tick-tock") == [(120, RunState.SUCCEEDED)]
     assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
+
+
+def test_pause_planned_for_a_step_of_a_workflow_is_refused(world: World, pausing: Pausing) -> None:
+    world.add(replace(job("", id="step"), workflow="nightly"))
+    begin = int(NOON) + 3600
+    with pytest.raises(ScheduleError, match="plan a pause of the workflow nightly"):
+        pausing.pause("default", "step", start=begin, end=PlannedResume(begin + 3600))
+    found = pausing.pause_many("default", JobSelection(), by="ada", start=begin, end=PlannedResume(begin + 3600))
+    assert (found.changed, found.failed) == (0, ("step",))
 
 
 def test_pause_on_failure_counts_dead_runs_despite_skipped_runs_between_them(world: World) -> None:

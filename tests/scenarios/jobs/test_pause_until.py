@@ -1,4 +1,5 @@
-"""Pauses that end by themselves: the round of dispatch that comes before the end resumes the job."""
+"""Pauses that end by themselves: a round of dispatch sends the runs after the end in advance,
+and the first round after the end resumes the job."""
 
 from __future__ import annotations
 
@@ -220,12 +221,12 @@ def test_pause_until_resumes_a_job_without_a_schedule_which_then_runs_only_on_re
     assert (cursor.due, cursor.resume) == (None, None)
 
 
-def test_pause_until_counts_earlier_due_occurrences_towards_max_runs(world: World) -> None:
+def test_pause_until_counts_only_earlier_due_occurrences_towards_max_runs(world: World) -> None:
     world.add(job("* * * * *", max_runs=12))
     world.until(NOON + 150)
     pause(world)
     world.until(NOON + 1800)
-    assert [second for second, _ in called(world)] == [60, 120, 660, 720]
+    assert [second for second, _ in called(world)] == [60, 120, *range(660, 1201, 60)]
     assert found(world).state is JobState.COMPLETED
 
 
@@ -291,13 +292,13 @@ def test_pause_until_does_not_resume_a_job_with_a_prolonged_pause_from_a_stale_i
 def test_pause_until_next_round_dispatches_a_job_resumed_by_a_round_that_died(world: World) -> None:
     world.add(job("* * * * *"))
     pause(world)
-    world.until(NOON + 539)
-    world.until(NOON + 540, ticking=False)
+    world.until(NOON + 659)
+    world.until(NOON + 660, ticking=False)
     with pytest.raises(Killed):
         world.dispatch(dying(world.cursors))
     assert found(world).state is JobState.ACTIVE
-    world.until(NOON + 720)
-    assert called(world) == [(660, 660), (720, 720)]
+    world.until(NOON + 840)
+    assert called(world) == [(at, at) for at in range(660, 841, 60)]
 
 
 def test_pause_until_store_error_delays_the_end_of_one_pause_to_the_next_round(world: World) -> None:
@@ -307,12 +308,14 @@ def test_pause_until_store_error_delays_the_end_of_one_pause_to_the_next_round(w
     pause(world, job_id="other")
     sound = world.jobs
     world.jobs = Refusing(sound, "tick-tock")  # type: ignore[assignment]
-    world.until(NOON + 599)
+    world.until(NOON + 660)
     assert [found(world, name).state for name in ("tick-tock", "other")] == [JobState.PAUSED, JobState.ACTIVE]
     assert world.count("ClaimsDeferred") == 1
     world.jobs = sound
-    world.until(NOON + 660)
-    assert [run for run in world.caller.runs if run.startswith("tick")] == ["tick-tock.20261121T121100Z"]
+    world.until(NOON + 720)
+    assert found(world).state is JobState.ACTIVE
+    on_time = ["tick-tock.20261121T121100Z", "tick-tock.20261121T121200Z"]
+    assert [run for run in world.caller.runs if run.startswith("tick")] == on_time
 
 
 @dataclass
@@ -396,5 +399,85 @@ def test_pause_until_shows_the_first_occurrence_after_the_end_as_the_next_one(wo
     world.until(NOON + 150)
     pause(world)
     assert office.api.jobs.get("default", "tick-tock").next_occurrence == START + 660
-    world.until(NOON + 599)  # already resumed, ahead of the end
+    world.until(NOON + 599)  # its runs after the end are sent in advance
     assert office.api.jobs.get("default", "tick-tock").next_occurrence == START + 660
+
+
+@pytest.mark.parametrize("catch_up", [False, True])
+@pytest.mark.parametrize("end", [20, 35])
+def test_pause_until_shortly_before_the_next_round_delays_no_run_after_it(
+    world: World, end: int, *, catch_up: bool
+) -> None:
+    world.add(job("rate(10 seconds)", overlap=Overlap.ALLOW))
+    world.until(NOON + 65)
+    pause(world, START + 65 + end, catch_up=catch_up)
+    world.until(NOON + 190)
+    first = (65 + end + 9) // 10 * 10
+    assert [call for call in called(world) if call[0] >= first] == [(at, at) for at in range(first, 191, 10)]
+
+
+def test_pause_until_second_pause_after_its_end_does_not_catch_up_what_it_skipped(world: World) -> None:
+    world.add(job("rate(10 seconds)", missed=MissedPolicy(MissedMode.RUN_ALL, max_missed=100), overlap=Overlap.ALLOW))
+    world.until(NOON + 65)
+    pause(world, START + 85)
+    world.until(NOON + 105)
+    second = pause(world, START + 255, catch_up=True)
+    assert (second.state, second.paused_at) == (JobState.PAUSED, NOON + 105)
+    world.until(NOON + 400)
+    assert skipped(world) == [(70, "paused", 2)]
+    assert sorted(second for second, _ in called(world)) == [at for at in range(10, 401, 10) if at not in (70, 80)]
+
+
+@pytest.mark.parametrize("catch_up", [False, True])
+@pytest.mark.parametrize("before", [5, 29, 59, 89])
+def test_pause_until_ends_with_a_resume_shortly_before_its_end(world: World, before: int, *, catch_up: bool) -> None:
+    policy = MissedPolicy(MissedMode.RUN_ALL, max_missed=100)
+    world.add(job("rate(10 seconds)", missed=policy, overlap=Overlap.ALLOW))
+    world.until(NOON + 305)
+    pause(world)
+    resumed = 630 - before
+    world.until(NOON + resumed)
+    world.office.resume(catch_up=catch_up)
+    assert found(world).state is JobState.ACTIVE
+    world.until(NOON + 700)
+    ran = sorted(second for second, _ in called(world))
+    missed = [] if catch_up else list(range(310, resumed + 1, 10))
+    assert ran == [at for at in range(10, 701, 10) if at not in missed]
+    assert skipped(world) == ([] if catch_up else [(310, "paused", len(missed))])
+    assert all(at < second + 1 for second, at in called(world) if second > resumed)
+
+
+@pytest.mark.parametrize("later", [None, START + 900])
+def test_pause_until_that_is_prolonged_shortly_before_its_end_covers_what_was_sent_in_advance(
+    world: World, later: int | None
+) -> None:
+    world.add(job("rate(10 seconds)", overlap=Overlap.ALLOW))
+    world.until(NOON + 305)
+    pause(world)
+    world.until(NOON + 610)
+    late = [held for second in (640, 650) for held in world.wheel.hold_back(second)]
+    assert late
+    pause(world, later)
+    world.until(NOON + 860)
+    if later is None:
+        world.office.resume()
+    world.until(NOON + 905)
+    world.wheel.give_back(late)
+    world.until(NOON + 960)
+    end = 860 if later is None else 890
+    assert [second for second, _ in called(world) if second > 300] == list(range(end + 10, 961, 10))
+    assert skipped(world) == [(310, "paused", (end - 300) // 10)]
+
+
+def test_pause_until_shows_the_job_active_from_its_end_on_and_accepts_changes(world: World) -> None:
+    world.add(job("* * * * *"))
+    pause(world)
+    world.until(NOON + 625)
+    assert world.api.jobs.get("default", "tick-tock").job.state is JobState.PAUSED
+    world.until(NOON + 635)
+    shown = world.api.jobs.get("default", "tick-tock")
+    assert (shown.job.state, shown.next_occurrence) == (JobState.ACTIVE, START + 660)
+    world.office.edit(expression="*/2 * * * *")
+    assert found(world).state is JobState.ACTIVE
+    world.until(NOON + 800)
+    assert called(world) == [(720, 720)]

@@ -19,7 +19,7 @@ DAY = 86_400
 
 def _paused(*, catch_up: bool) -> Callable[[Stage], None]:
     def play(stage: Stage) -> None:
-        stage.put("3-19/4 12 * * *", max_runs=5)
+        stage.put("3-19/4 12 * * *", max_runs=5 if catch_up else 3)
         stage.at(360)
         stage.ask(stage.office.pause)
         stage.at(725)
@@ -30,7 +30,7 @@ def _paused(*, catch_up: bool) -> Callable[[Stage], None]:
 
 
 def _paused_until(stage: Stage) -> None:
-    stage.put("3-19/4 12 * * *", max_runs=5)
+    stage.put("3-19/4 12 * * *", max_runs=3)
     stage.at(360)
     stage.ask(lambda: stage.office.pause(until=int(NOON) + 725))
     stage.at(1150)

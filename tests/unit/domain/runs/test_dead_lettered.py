@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import JobSnapshot, JobState, MissedMode, MissedPolicy, Tombstone
+from duecourse.domain.jobs.job import Definition, JobSnapshot, JobState, MissedMode, MissedPolicy, Tombstone
 from duecourse.domain.runs.decision import (
     AttemptContext,
     DeadLettered,
@@ -247,9 +247,11 @@ def test_dead_lettered_run_that_its_job_no_longer_wants_is_skipped_or_dropped() 
         "the job does not exist"
     )
     paused = replace(edited, state=JobState.PAUSED, changed_at=DUE + 1.0)
-    for of, reason in ((paused, "paused"), (GONE, "deleted")):
-        decision = expect(Transition, decide(None, None, of))
-        assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, reason)
+    before = replace(paused, earlier=(Definition(GENERATION, DUE - 60.0),))
+    assert isinstance(decide(None, None, paused), Reschedule)
+    assert decide(None, None, before) == Reschedule(NOW, "the job was paused before it started")
+    decision = expect(Transition, decide(None, None, GONE))
+    assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "deleted")
 
 
 def test_dead_lettered_redrive_without_a_record_is_dropped() -> None:

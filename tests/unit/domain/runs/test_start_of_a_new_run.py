@@ -11,6 +11,7 @@ import pytest
 
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import (
+    Definition,
     Delivery,
     Job,
     JobSnapshot,
@@ -21,7 +22,7 @@ from duecourse.domain.jobs.job import (
     RetryPolicy,
     Tombstone,
 )
-from duecourse.domain.runs.decision import Decision, Drop, Start, StartRequest, Transition
+from duecourse.domain.runs.decision import Decision, Drop, PutBack, Reschedule, Start, StartRequest, Transition
 from duecourse.domain.runs.states import Running, RunState
 from duecourse.domain.runs.transitions import decide_start
 from tests.support.jobs import NOON, job
@@ -128,9 +129,11 @@ def test_new_run_due_after_a_pause_is_dropped() -> None:
     )
 
 
-def test_new_run_due_before_a_pause_is_skipped_with_a_record() -> None:
-    decision = expect(Transition, decide(edited(DUE + 0.5, state=JobState.PAUSED), now=DUE + 1))
-    assert (decision.run.state, decision.run.reason) == (RunState.SKIPPED, "paused")
+def test_new_run_due_before_a_pause_is_left_to_the_resume() -> None:
+    before = (Definition(GENERATION, DUE - 60.0),)
+    paused = edited(DUE + 0.5, state=JobState.PAUSED, earlier=before)
+    assert decide(paused, now=DUE + 1) == PutBack("the job was paused before it started")
+    assert expect(Reschedule, decide(replace(paused, earlier=()), now=DUE + 1)).until == DUE + 3
 
 
 def test_new_run_new_generation_of_an_edited_job_starts() -> None:

@@ -273,6 +273,11 @@ class JobStore(Protocol):
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
         """Return the cursor. None if the job is unknown or its cursor cannot be read. Strongly consistent."""
 
+    def move(self, cursor: Cursor, moved: Cursor) -> bool:
+        """Move the cursor of a paused job to another position (`after` and `remaining`). Return False if the cursor has
+        moved or the job has changed since it was read.
+        """
+
     def change(
         self,
         job: Job,

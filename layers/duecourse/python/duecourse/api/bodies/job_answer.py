@@ -70,10 +70,7 @@ class KeptBody(Body):
     ]
     paused_until: Annotated[
         Second | None,
-        Field(
-            description="When the pause ends automatically; null if it does not. The job can be ACTIVE up to 90 "
-            "seconds earlier, but nothing runs before this time."
-        ),
+        Field(description="When the pause ends automatically; null if it does not."),
     ]
     planned_pause: Annotated[
         str | None, Field(description="The window of the pause that was planned last. It may be over.")

@@ -125,8 +125,8 @@ class ChangedJobsAnswer(TypedDict):
         list[JobId],
         Field(
             description=(
-                "The jobs that could not be changed because of repeated concurrent changes, their schedule or a later "
-                "planned pause with another selection, and `ids` without a job."
+                "The jobs that could not be changed because of repeated concurrent changes, their schedule (a planned "
+                "pause requires one) or a later planned pause with another selection, and `ids` without a job."
             )
         ),
     ]
@@ -148,10 +148,10 @@ def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 
     Occurrences that are due during the pause do not run. With `until`, the job resumes automatically; the occurrence at
     that instant runs. With `from`, the pause is planned: it replaces the last planned pause or, if that one has
-    `catch_up` and is in progress, extends it. A resume request removes a planned pause. If the pause has started, and
-    the pause or the resume request has `catch_up`, the pause ends now instead. A paused job can be paused again: the
-    last request determines when the pause ends. If the job is a step of a workflow, its runs, including redriven runs,
-    wait until it is resumed.
+    `catch_up` and is in progress, extends it. A job without a schedule cannot have a planned pause. A resume request
+    removes a planned pause. If the pause has started, and the pause or the resume request has `catch_up`, the pause
+    ends now instead. A paused job can be paused again: the last request determines when the pause ends. If the job is a
+    step of a workflow, its runs, including redriven runs, wait until it is resumed.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     body = read_body(request, PauseBody, optional=True)

@@ -238,11 +238,19 @@ def pause(
         zone = zone_of_job(client, job_ids[0]) if named and len(job_ids) == 1 else local_zone()
         start = None if begin is None else _end(begin, None, zone, option="--from")
         end = _end(until, length, zone, start)
+        stored = list[Job]()
+
+        def pause_one(name: str) -> Job:
+            stored.append(
+                client.pause_job(name, note=note, from_=start, until=end, catch_up=catch_up or None),
+            )
+            return stored[-1]
+
         changed = _change(
             client,
             "pause",
             (job_ids, tag, everything),
-            lambda name: client.pause_job(name, note=note, from_=start, until=end, catch_up=catch_up or None),
+            pause_one,
             lambda cursor, ids: client.pause_jobs(
                 tag=tag,
                 ids=ids,
@@ -255,10 +263,18 @@ def pause(
             ),
             yes=yes,
             as_json=as_json,
+            because="concurrent changes" if start is None else "concurrent changes, or because they have no schedule",
         )
-    if end is not None and changed and not as_json:
-        starts = "" if start is None else f"starts at {moment(start, zone)} and "
-        say(f"The pause {starts}ends automatically at {moment(end, zone)}.")
+    if end is None or not changed or as_json:
+        return
+    if stored and start is not None:
+        if (plan := stored[0].planned_pause) is None:
+            return  # it has no more occurrences
+        start, end = map(datetime.fromisoformat, plan.split("/")[:2])  # it may extend another planned pause
+    elif stored and stored[0].state != "PAUSED":
+        return  # it is completed
+    starts = "" if start is None else f"starts at {moment(start, zone)} and "
+    say(f"The pause {starts}ends automatically at {moment(end, zone)}.")
 
 
 def _end(
@@ -336,12 +352,13 @@ def _change(
     yes: bool,
     as_json: bool,
     only_bulk: bool = False,
+    because: str = "concurrent changes",
 ) -> int:
     """Change the chosen job, several jobs, or the jobs of all pages after a confirmation. Return the number of changed
     jobs; a single job counts as changed.
 
     With `only_bulk`, only the jobs that were paused with the same choice are changed. Raises UsageError unless there is
-    exactly one choice. Raises CliError if there is no such job, or if some jobs could not be changed.
+    exactly one choice. Raises CliError if there is no such job, or if some jobs could not be changed (`because`).
     """
     job_ids, tag, _ = choice
     if sum(map(bool, choice)) != 1:
@@ -380,9 +397,9 @@ def _change(
         say(f"{done}{rest}")
     if failed:
         unchanged = f"{len(failed):,} job{'s' * (len(failed) != 1)}"
-        named, reason, remedy = ", ".join(failed), "concurrent changes", "repeat the command"
+        named, reason, remedy = ", ".join(failed), because, "repeat the command"
         if job_ids:
-            reason = "concurrent changes, or because there is no such job"
+            reason = f"{because}, or because there is no such job"
             remedy = "check the ids, or repeat the command"
         raise CliError(plain(f"{unchanged} could not be changed because of {reason}: {named}; {remedy}"))
     return changed

@@ -62,8 +62,8 @@ def buckets(first: str, until: float) -> list[str]:
 
 
 RESUME_AHEAD_SECONDS = 90
-"""How long before the end of a pause a dispatch round resumes the job, in seconds. The round of the next minute could
-be too late for the occurrences that follow the end.
+"""How long before the end of a pause the occurrences that follow the end are sent, in seconds. The round that resumes
+the job could be too late for them.
 """
 
 
@@ -78,10 +78,10 @@ class PlannedResume:
 
     @property
     def dispatched_at(self) -> int:
-        """The earliest time at which a round may resume the job (UTC seconds). A catch-up must not start before the end
-        of the pause.
+        """The earliest time at which a round sends the occurrences that follow the end (UTC seconds). The first round
+        after the end resumes the job.
         """
-        return self.at if self.catch_up else self.at - RESUME_AHEAD_SECONDS
+        return self.at - RESUME_AHEAD_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, cursor_for, range_before, standing
+from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, cursor_for, plan, range_before, standing
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState
-from duecourse.domain.jobs.pause import PauseChange, ending_at, given_back
+from duecourse.domain.jobs.pause import PauseChange, covered, ending_at, given_back, pause_began
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.calendars import PAUSE, PREFIX, id_of, without_calendars
 from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion, excluding, reject_begun
@@ -160,20 +160,21 @@ def _left(job: Job, cursor: Cursor, now: float, sent_until: int) -> _Old:
         occurrences = cursor.occurrences()
         remaining = given_back(cursor, now)
         if job.state is JobState.PAUSED:
-            row, reason = Row.after(occurrences, cursor.after, cursor.remaining), "paused"
+            row = Row.after(occurrences, cursor.after, cursor.remaining)
+            skips = covered(row, pause_began(job, cursor), int(now))
         elif (at := standing(cursor, occurrences)) is None:
             return _Old((), remaining)
         else:
-            row, reason = Row(occurrences, at, cursor.remaining), "edited"
+            row = Row(occurrences, at, cursor.remaining)
+            # The policy for missed occurrences did not send all of them.
+            missed = plan(cursor, now=job.changed_at, horizon=0).skipped
             while row.due is not None and row.due <= min(sent_until, now):
                 row.step()
-        skipped = range_before(row, int(now) + 1)
+            skips = (*missed, *(replace(each, reason="edited") for each in range_before(row, int(now) + 1)))
     except (ScheduleError, ExclusionError):
         return _Old((), cursor.remaining)
     passed = 0 if cursor.remaining is None or row.remaining is None else cursor.remaining - row.remaining
-    return _Old(
-        tuple(replace(each, reason=reason) for each in skipped), None if remaining is None else remaining - passed
-    )
+    return _Old(skips, None if remaining is None else remaining - passed)
 
 
 def _came_due(cursor: Cursor, at: int, now: float) -> bool:

@@ -576,7 +576,7 @@ class Job(JobDefinition):
     - `paused_at`, `paused_by`, `paused_because`: the time, author and reason of the last pause. `paused_with`: the tag
       of a pause of many jobs, or ALL_JOBS; None for a pause of this job alone.
     - `paused_until`: when that pause ends automatically (UTC seconds; None: it has no planned end). Dispatch makes the
-      job ACTIVE shortly before, so `is_paused` also compares the time.
+      job ACTIVE shortly after (1.0.0: before), so `is_paused` also compares the time.
     - `resumed_at`: the end of that pause, if the schedule has changed since (None: the pause ended at `changed_at`).
     - `earlier`: the previous definitions, oldest first. Messages in the queues may belong to them.
     - `workflow`, `claimed_at`: the id of the workflow that has this job as a step, and when the job became a step.
@@ -653,9 +653,9 @@ class Job(JobDefinition):
 
     def is_paused(self, now: float) -> bool:
         """Return whether a pause of the job covers `now` (UTC seconds)."""
-        if self.state is JobState.ACTIVE:
-            return self.paused_until is not None and now < self.paused_until
-        return self.state is JobState.PAUSED
+        if self.paused_until is None or now >= self.paused_until:
+            return self.state is JobState.PAUSED and self.paused_until is None
+        return self.state is not JobState.COMPLETED
 
     @property
     def pause_ends_at(self) -> int | None:

@@ -116,51 +116,104 @@ def ending_at(cursor: Cursor, end: PlannedResume | None) -> Cursor:
     return replace(cursor, due=end.dispatched_at, resume=end, error=None)
 
 
+def is_over(job: Job, now: float) -> bool:
+    """Return whether the pause of the job has reached its planned end, and the job is not resumed yet."""
+    return job.state is JobState.PAUSED and job.paused_until is not None and job.paused_until <= now
+
+
+def ended(job: Job, now: float) -> Job:
+    """Return the job as it is after the planned end of its pause, if that end is not after `now` (UTC seconds). The
+    stored job is PAUSED until a dispatch round or a request resumes it.
+    """
+    return _ended(job, job.paused_until) if is_over(job, now) and job.paused_until is not None else job
+
+
+def _ended(job: Job, end: int) -> Job:
+    active = _active(job, max(end - 1, job.changed_at))
+    return replace(active, paused_until=end, updated_at=max(end, active.updated_at))
+
+
 def resume_as_planned(job: Job, cursor: Cursor, *, now: float) -> PauseChange | None:
     """Return the job resumed at the end of its pause; None if the pause has no planned end, or it is too early at `now`
     (UTC seconds). The result depends only on the planned end, not on `now`: occurrences from the end on will run.
 
-    Raises the errors of `resume`.
+    Before the end, the change must not be written. Its cursor, at the first occurrence from the end on, shows what is
+    sent in advance. Raises the errors of `resume`.
     """
     end = cursor.resume
     if job.state is not JobState.PAUSED or end is None or end.at != job.paused_until or end.dispatched_at > now:
         return None
-    change = resume(job, cursor, now=end.at - 1, catch_up=end.catch_up)
-    return replace(change, job=replace(change.job, paused_until=end.at, updated_at=max(end.at, change.job.updated_at)))
+    over, counted = is_over(job, now), end.at - 1 if end.catch_up else None
+    change = resume(job, cursor, now=end.at - 1, catch_up=end.catch_up and over, counted_until=counted)
+    return replace(change, job=_ended(job, end.at))
 
 
-def after_pause(cursor: Cursor) -> Cursor:
-    """Return the cursor of a paused job as it will be at the planned end of its pause, or `cursor` if there is none.
-    Raises ScheduleError or ExclusionError.
+def after_pause(cursor: Cursor, paused_at: float | None) -> Cursor:
+    """Return the cursor of a job that is paused since `paused_at` (UTC seconds; None: unknown) as it will be at the
+    planned end of its pause, or `cursor` if there is none. Raises ScheduleError or ExclusionError.
     """
     if cursor.resume is None:
         return cursor
-    before = cursor.resume.at - 1
-    row = Row.after(cursor.occurrences(), before if cursor.remaining is None else cursor.after, cursor.remaining)
-    range_before(row, before + 1)
+    before, left = cursor.resume.at - 1, cursor.remaining
+    if left and (cursor.resume.catch_up or paused_at is not None):
+        counted = before if cursor.resume.catch_up or paused_at is None else min(int(paused_at), before)
+        row = Row.after(cursor.occurrences(), cursor.after, left)
+        range_before(row, counted + 1)
+        left = row.remaining
+    row = Row.after(cursor.occurrences(), before, left)
     return replace(cursor, occurrence=row.at, due=row.due, remaining=row.remaining, resume=None)
+
+
+def covered(row: Row, began: int, until: int) -> tuple[SkippedRange, ...]:
+    """Pass all occurrences that are due up to `until`, the end of a pause that began at `began` (UTC seconds). Return
+    their range (empty if there are none). Only those that came due before the pause count towards `max_runs`.
+    """
+    before, left = range_before(row, began + 1), row.remaining
+    row.remaining = None
+    ranges = before + range_before(row, until + 1)
+    row.remaining = left
+    if not ranges:
+        return ()
+    return (SkippedRange(ranges[0].first, ranges[-1].last, sum(each.count for each in ranges), "paused"),)
+
+
+def put_back(cursor: Cursor, due: int) -> Cursor:
+    """Return the cursor of a paused job before its occurrence that came due at `due` (UTC seconds), which had been
+    enqueued and did not start. The cursor itself if it already is.
+    """
+    if due > cursor.after:
+        return cursor
+    left = cursor.remaining
+    if left is not None:
+        occurrences = cursor.occurrences()
+        # An exhausted schedule has no occurrence after its last one.
+        last = cursor.after if cursor.last is None else min(cursor.after, occurrences.due(cursor.last))
+        left += sum(1 for _ in Row.after(occurrences, due - 1, None).before(last + 1))
+    return replace(cursor, after=due - 1, remaining=left)
 
 
 def _ends_before(one: int | None, other: PlannedResume | None) -> bool:
     return one is not None and (other is None or one < other.at)
 
 
-def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChange:
+def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool, counted_until: int | None = None) -> PauseChange:
     """Return the job active again at `now` (UTC seconds).
 
-    Occurrences during the pause are skipped (reason `paused`), and so are those that were due before it and were not
-    enqueued. With `catch_up`, the job's policy for missed occurrences applies to them instead. If the schedule was
-    changed during the pause, only occurrences after that change count: the change recorded the earlier ones.
+    Occurrences during the pause are skipped (reason `paused`) and do not count towards `max_runs`. Those that were due
+    before it and had not started are skipped too. With `catch_up`, the job's policy for missed occurrences applies to
+    all of them instead. If the schedule was changed during the pause, only occurrences after that change count: the
+    change recorded the earlier ones. Occurrences up to `counted_until` count towards `max_runs` in any case (UTC
+    seconds; None: the start of the pause).
 
     Raises ScheduleError or ExclusionError for a schedule that can no longer be compiled.
     """
     now = max(now, job.changed_at)
-    active = replace(
-        _changed(job, JobState.ACTIVE, now), paused_because=None, paused_by=None, paused_with=None, paused_until=None
-    )
+    active = _active(job, now)
     occurrences = cursor.occurrences()
     row = Row.after(occurrences, cursor.after, cursor.remaining)
-    skipped = () if catch_up else tuple(replace(each, reason="paused") for each in range_before(row, int(now) + 1))
+    skipped = (
+        () if catch_up else covered(row, pause_began(job, cursor) if counted_until is None else counted_until, int(now))
+    )
     over = row.at is None and active.scheduled
     last = row.passed if skipped or cursor.last is None else cursor.last
     moved = replace(
@@ -176,6 +229,11 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool) -> PauseChan
         resume=None,
     )
     return PauseChange(active, moved, skipped)
+
+
+def pause_began(job: Job, cursor: Cursor) -> int:
+    """Return the instant (UTC seconds) after which occurrences of the paused job are part of its pause."""
+    return cursor.after if job.paused_at is None else int(job.paused_at)
 
 
 def given_back(cursor: Cursor, now: float) -> int | None:
@@ -201,6 +259,11 @@ def _enqueued_through(cursor: Cursor, now: float) -> int:
     occurrences = cursor.occurrences()
     at = standing(cursor, occurrences)
     return int(now) if at is None else min(int(now), occurrences.due(at) - 1)
+
+
+def _active(job: Job, now: float) -> Job:
+    again = _changed(job, JobState.ACTIVE, now)
+    return replace(again, paused_because=None, paused_by=None, paused_with=None, paused_until=None)
 
 
 def _changed(job: Job, state: JobState, now: float) -> Job:

@@ -93,7 +93,7 @@ def dues(cursor: Cursor, window: Window) -> Iterator[int]:
     `max_runs` bounds the runs from the cursor on. A paused job has only the runs from the planned end of its pause on.
     Raises ScheduleError or ExclusionError.
     """
-    begin, cursor = _begin(cursor, window), after_pause(cursor)
+    begin, cursor = _begin(cursor, window), after_pause(cursor, None)
     occurrences = cursor.occurrences()
     left = cursor.remaining
     at = _first(occurrences, begin)

@@ -55,6 +55,11 @@ def recorded(run: Run) -> Recorded:
     )
 
 
+def left_to_resume(record: Recorded) -> bool:
+    """Return whether a pause skipped the run. If a resume enqueues its occurrence again, the record covers nothing."""
+    return record.state is RunState.SKIPPED and record.reason == "paused" and not record.ran
+
+
 _OUTAGE = frozenset({"missed", "start_deadline"})
 """The reasons of late runs that were skipped without another run that covers their occurrence."""
 

@@ -285,6 +285,17 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
+class PutBack:
+    """The occurrence came due before the pause of its job, and its run has not started. The resume decides about it:
+    move the job's cursor back to before the occurrence. Then write `skipped`, the end of a run that was in a wait queue
+    (None: the run has no record).
+    """
+
+    reason: str
+    skipped: Transition | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Suspend:
     """The job's tenant is suspended. Replace the message by a copy that is decided again at `until` (UTC seconds)."""
 
@@ -345,6 +356,7 @@ Decision = (
     | RemainingCatchUp
     | Withdraw
     | Hold
+    | PutBack
     | Suspend
     | MissedDeadline
 )
@@ -357,6 +369,10 @@ STEPS_FAILED = "steps_failed"
 WORKFLOW_OVER = "workflow_over"
 """The reason for which a step is cancelled if its workflow's run ended first: its deadline passed, or it was cancelled.
 """
+
+
+PAUSED = "paused"
+"""The reason for which an occurrence of a paused job is skipped."""
 
 
 PAST_DEADLINE = "deadline"
@@ -574,6 +590,14 @@ def of_predecessor(request: StartRequest, job: JobSnapshot, run: Run) -> bool:
     the run of the record has started.
     """
     return isinstance(job, Job) and binds_nobody(job, run) and job.created_generation <= request.generation
+
+
+def skipped_by_pause(request: StartRequest, run: Run) -> bool:
+    """Return whether a pause skipped the run, and its occurrence was enqueued again: a resume catches it up. (The
+    resume did not enqueue it otherwise.)
+    """
+    never = isinstance(run, Skipped) and run.reason == PAUSED and run.attempt == 0
+    return never and not request.manual and run.generation < request.generation
 
 
 def binds_nobody(job: Job, run: Run) -> bool:

@@ -478,7 +478,7 @@ def _unrecorded(
     if job.state is JobState.PAUSED and due > (paused_at if cursor is None else min(paused_at, cursor.after)):
         if cursor is None or cursor.resume is None or due < cursor.resume.at:
             return _paused(at, job, now)
-        found = _to_come(at, due, job, after_pause(cursor), around, occurrences, now)
+        found = _to_come(at, due, job, after_pause(cursor, job.paused_at), around, occurrences, now)
         end = to_iso(cursor.resume.at)
         return replace(
             found, sentence=f"{found.sentence} The job is paused until {end}.", facts={**found.facts, "until": end}

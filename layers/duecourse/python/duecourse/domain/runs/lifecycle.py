@@ -27,6 +27,7 @@ from duecourse.domain.runs.decision import (
     Event,
     FollowUp,
     GivenUp,
+    PutBack,
     Readiness,
     Reschedule,
     RetryLater,
@@ -311,7 +312,7 @@ def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now
     if request.is_step and job.is_paused(now):
         return Reschedule(now, "its job is paused, which delays its workflow's run")
     if refusal := outdated(request, job, context, now):
-        return refusal
+        return Reschedule(now, refusal.reason) if isinstance(refusal, PutBack) else refusal
     if held := held_by_pause(request, job, now):
         return Reschedule(now, held.reason)
     if now >= late_since(request) + (context.expires_at - now):

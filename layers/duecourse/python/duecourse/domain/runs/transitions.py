@@ -12,6 +12,7 @@ from typing import assert_never
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Deadline, Delivery, Job, JobSnapshot, JobState, MissedMode, OnDeadline, Tombstone
 from duecourse.domain.runs.decision import (
+    PAUSED,
     WORKFLOW_OVER,
     AttemptContext,
     CancelAsked,
@@ -24,6 +25,7 @@ from duecourse.domain.runs.decision import (
     GivenUp,
     Hold,
     MissedDeadline,
+    PutBack,
     RemainingCatchUp,
     Reschedule,
     RetryLater,
@@ -38,6 +40,7 @@ from duecourse.domain.runs.decision import (
     own_job,
     retrying,
     skipped,
+    skipped_by_pause,
     started,
     stopped_by_workflow,
     succeeded,
@@ -106,7 +109,7 @@ def decide_start(
     request: StartRequest, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
     """Decide on a message that is due. `run` and `job` are strongly consistent reads."""
-    if run is not None and of_predecessor(request, job, run):
+    if run is not None and (of_predecessor(request, job, run) or skipped_by_pause(request, run)):
         return instead_of(run, decide_start(request, job, None, context, now=now))
     if run is not None:
         rest = None if _follows(request, run, context) else _remaining(request, job, run)
@@ -131,10 +134,13 @@ def held_by_pause(request: StartRequest, job: Job, now: float) -> Hold | None:
     of_workflow = request.is_step or (request.manual and job.workflow is not None)
     if not of_workflow or not job.is_paused(now):
         return None
+    return Hold(_looked_again(request, job, now), "its job is paused")
+
+
+def _looked_again(request: StartRequest, job: Job, now: float) -> float:
+    """Return the time (UTC seconds) at which a message of a paused job is decided again."""
     again = now + min(max((now - request.due) / 2, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
-    if job.paused_until is not None and now < job.paused_until:
-        again = min(again, job.paused_until)
-    return Hold(again, "its job is paused")
+    return min(again, job.paused_until) if job.paused_until is not None and now < job.paused_until else again
 
 
 def without_job(request: StartRequest, job: Tombstone | None, context: AttemptContext) -> Decision:
@@ -154,12 +160,31 @@ def outdated(request: StartRequest, job: Job, context: AttemptContext, now: floa
         return Drop("the job was deleted and created again")
     if request.manual:
         return None  # a manual run does not depend on the schedule or the job's state
+    known = [each.generation for each in job.earlier]
+    if known and known[0] < request.generation not in (*known, job.generation):
+        return Drop("it was sent for the end of a pause that was changed")
     current = request.generation == job.generation
     if current or (held_until := job.superseded_at(request.generation)) is None:
         return _ended_job(request, job, context, now)
     if request.due > held_until:
         return Drop("the schedule changed before this occurrence was due")
-    return not_run(request, job, context, "paused") if job.is_paused(now) else None
+    return _before_pause(request, job, now) if job.is_paused(now) else None
+
+
+def _before_pause(request: StartRequest, job: Job, now: float) -> Decision:
+    """Return the decision for a run without a record that was due before its job was paused. If the cursor has another
+    schedule than the run, its message waits for the end of the pause.
+    """
+    if enqueued_before_pause(request, job):
+        return PutBack("the job was paused before it started")
+    return Reschedule(_looked_again(request, job, now), "the job was edited, then paused, before it started")
+
+
+def enqueued_before_pause(request: StartRequest, job: Job) -> bool:
+    """Return whether the definition that enqueued the run was current until the job was paused, and the paused job
+    still has its schedule.
+    """
+    return job.state is JobState.PAUSED and bool(job.earlier) and job.earlier[-1].generation == request.generation
 
 
 def _ended_job(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
@@ -339,7 +364,8 @@ def _in_wait_queue(
     if not isinstance(job, Job):
         return never("deleted")
     if job.is_paused(now) and not request.manual:
-        return never("paused")
+        over = never(PAUSED)
+        return PutBack(over.reason, over) if enqueued_before_pause(request, job) else over
     if job.start_deadline_seconds is not None and now > newest_due(request, job) + job.start_deadline_seconds:
         return never("start_deadline")
     if held := held_by_pause(request, job, now):

@@ -146,6 +146,17 @@ class MemoryJobStore:
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
         return self._items.cursors.get((tenant, job_id))
 
+    def move(self, cursor: Cursor, moved: Cursor) -> bool:
+        items, where = self._items, (cursor.tenant, cursor.job_id)
+        with items.lock:
+            now = items.cursors.get(where)
+            if now is None or (now.generation, now.after) != (cursor.generation, cursor.after):
+                return False
+            items.put_cursor(
+                replace(now, after=moved.after, remaining=moved.remaining), self._shards, self._clock.now()
+            )
+            return True
+
     def change(
         self,
         job: Job,

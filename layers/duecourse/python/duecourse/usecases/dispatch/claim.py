@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -23,9 +24,9 @@ from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor, Firing, Plan, SkippedRange, plan
 from duecourse.domain.jobs.document import ChangeAction, changed
-from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, EventKind, MissedMode, Precision
-from duecourse.domain.jobs.pause import resume_as_planned
-from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
+from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, EventKind, Job, MissedMode, Precision
+from duecourse.domain.jobs.pause import PauseChange, is_over, resume_as_planned
+from duecourse.domain.runs.coverage import OccurrenceRange, left_to_resume, unrecorded
 from duecourse.domain.runs.states import Run, Skipped
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
@@ -232,7 +233,7 @@ class Planning:
             self.failed.append(self.clock.now() - began)
             self._defer(cursor, made, format_error(problem))
             return None
-        return frozenset(record.occurrence for record in known if not record.caught_up)
+        return frozenset(each.occurrence for each in known if not (each.caught_up or left_to_resume(each)))
 
     def _defer(self, cursor: Cursor, made: Plan, error: str) -> None:
         whose = {"tenant": cursor.tenant, "job_id": cursor.job_id}
@@ -242,6 +243,38 @@ class Planning:
 
 PAUSE_ENDED = "the planned end of the pause"
 """The reason in the history of a job that resumed automatically."""
+
+
+def end_pause(jobs: JobStore, skipping: Skipping, job: Job, cursor: Cursor, change: PauseChange) -> bool:
+    """Write the `change` of a job whose pause has reached its planned end, in one transaction with the records of the
+    occurrences that the pause covered. Return False if the job or its cursor changed in the meantime.
+    """
+    records = skipping.records(cursor, change.skipped)
+    record = changed(ChangeAction.RESUMED, job, change.job, None, PAUSE_ENDED)
+    return jobs.change(job, cursor, change.job, change.cursor, records, record)
+
+
+def settled(jobs: JobStore, skipping: Skipping, job: Job, cursor: Cursor, now: float) -> bool:
+    """End the pause of a job that a request is about to change, if its planned end has passed. Return False if there is
+    nothing to do; otherwise the job must be read again.
+    """
+    if not is_over(job, now):
+        return False
+    with suppress(ScheduleError, ExclusionError):  # the job stays paused until its schedule is changed
+        if (change := resume_as_planned(job, cursor, now=now)) is not None:
+            end_pause(jobs, skipping, job, cursor, change)
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The cursor of a job whose pause ends. `in_advance`: the job is still paused, and its occurrences after the end
+    are sent without a claim.
+    """
+
+    cursor: Cursor
+    in_advance: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,23 +304,23 @@ class Claiming:
                 moved = replace(moved, ending=True, due=cursor.due)
         return Claim(cursor, moved, records)
 
-    def resume(self, paused: Cursor) -> Cursor | None:
-        """Resume the job of a cursor at the end of its pause, in one transaction with the records of the occurrences
-        that the pause covered. Return the cursor of the active job; None if it is too early, or if the job or its pause
-        has changed since the index was read. Raises the errors of `resume_as_planned` and of the store.
+    def resume(self, paused: Cursor) -> Resumed | None:
+        """End the pause of a job at its planned end. Before that, only return what is sent in advance. None if it is
+        too early for both, or if the job or its pause has changed since the index was read. Raises the errors of
+        `resume_as_planned` and of the store.
         """
         # The job is read before its cursor: if the job changes in between, the write fails.
         job = self.jobs.get(paused.tenant, paused.job_id)
         cursor = self.jobs.get_cursor(paused.tenant, paused.job_id)
         if job is None or cursor is None:
             return None
-        change = resume_as_planned(job, cursor, now=self.clock.now())
+        now = self.clock.now()
+        change = resume_as_planned(job, cursor, now=now)
         if change is None:
             return None
-        records = self.skipping.records(cursor, change.skipped)
-        record = changed(ChangeAction.RESUMED, job, change.job, None, PAUSE_ENDED)
-        made = self.jobs.change(job, cursor, change.job, change.cursor, records, record)
-        return change.cursor if made else None
+        if not is_over(job, now):
+            return Resumed(change.cursor, in_advance=True)
+        return Resumed(change.cursor) if end_pause(self.jobs, self.skipping, job, cursor, change) else None
 
     def tell(self, planned: Planned, records: Sequence[Run], report: Report) -> None:
         """Count and announce the missed and skipped occurrences of a successful claim."""
@@ -441,7 +474,7 @@ class SendAndClaim:
         `retry`, because their messages are already sent. Nothing else is sent until these retries end. `aligned`: wait
         for the start of the next second before sending, so that messages become visible at the start of their second.
         """
-        sent = self._send(group, report, aligned=aligned)
+        sent = self.send(group, report, aligned=aligned)
         wanted = self._claims(sent, report)
         claims = retry.write_all(partial(self.cursors.claim, shards=self.shards), [claim for _, claim in wanted])
         done = _sorted(wanted, claims, all_sent=len(wanted) == len(group))
@@ -456,8 +489,8 @@ class SendAndClaim:
                 self.claiming.tell(planned, claim.records, report)
         return done
 
-    def _send(self, group: list[Planned], report: Report, *, aligned: bool) -> list[Planned]:
-        """Send the messages of a group. Return the cursors whose messages were all accepted."""
+    def send(self, group: list[Planned], report: Report, *, aligned: bool = True) -> list[Planned]:
+        """Send the messages of a group without claims. Return the cursors whose messages were all accepted."""
         now = self._aligned(group) if aligned else self.clock.now()
         nonce, named = self.randomness.nonce, self.correlation_id
         batches = [outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named) for p in group]

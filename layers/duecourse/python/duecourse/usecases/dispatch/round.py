@@ -12,7 +12,7 @@ from traceback import format_exc
 from typing import TypeGuard
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start, buckets
+from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start, buckets, plan
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import (
@@ -34,6 +34,7 @@ from duecourse.usecases.dispatch.claim import (
     Planned,
     Planning,
     Rejected,
+    Resumed,
     SendAndClaim,
     send_due_timers,
 )
@@ -222,10 +223,9 @@ class _Round:
             self._quarantine(rejected[begin : begin + MIN_GROUP])
 
     def _resumed(self, paused: Sequence[Cursor], rejected: list[Rejected]) -> Iterator[list[Cursor]]:
-        """Resume the jobs whose pause ends, and yield the cursors of these jobs that are due within the lookahead.
-        Other jobs are dispatched first, because these jobs are resumed before their first occurrence is due. A cursor
-        that cannot be computed is added to `rejected`, and its job stays paused. After an error of the store, the next
-        round tries again.
+        """Resume the jobs whose pause has ended, and yield the cursors of these jobs that are due within the lookahead.
+        Shortly before the end of a pause, only send the occurrences that follow it. A cursor that cannot be computed is
+        added to `rejected`, and its job stays paused. After an error of the store, the next round tries again.
         """
         uses = self.uses
         due = [cursor for cursor in paused if cursor.due is not None and cursor.due <= uses.clock.now()]
@@ -233,20 +233,26 @@ class _Round:
             self._check_time()
             part = due[begin : begin + MIN_GROUP]
             made = uses.executor.map(self._resume, part)
-            for cursor, moved in zip(part, made, strict=True):
+            resumed = list[Cursor]()
+            for cursor, ending in zip(part, made, strict=True):
                 whose = {"tenant": cursor.tenant, "job_id": cursor.job_id}
-                if isinstance(moved, (ScheduleError, ExclusionError)):
-                    rejected.append(Rejected(cursor, f"its pause cannot end: {moved}"))
-                elif isinstance(moved, Exception):
-                    self.report.counts["ClaimsDeferred"] += 1
-                    error = format_error(moved)
-                    self.report.add("claim_deferred", alarming=True, reason="its pause ends", error=error, **whose)
-                elif moved is not None:
-                    self.report.add("job_resumed", tenant=cursor.tenant, job_id=cursor.job_id)
+                match ending:
+                    case ScheduleError() | ExclusionError():
+                        rejected.append(Rejected(cursor, f"its pause cannot end: {ending}"))
+                    case Exception():
+                        self.report.counts["ClaimsDeferred"] += 1
+                        error = format_error(ending)
+                        self.report.add("claim_deferred", alarming=True, reason="its pause ends", error=error, **whose)
+                    case Resumed(moved, in_advance=True):
+                        ahead = plan(moved, now=uses.clock.now(), horizon=uses.rules.lookahead)
+                        self.send_and_claim.send([Planned(moved, ahead)], self.report)
+                    case Resumed(moved):
+                        self.report.add("job_resumed", **whose)
+                        resumed.append(moved)
             until = uses.clock.now() + uses.rules.lookahead
-            yield [each for each in made if isinstance(each, Cursor) and each.due is not None and each.due <= until]
+            yield [each for each in resumed if each.due is not None and each.due <= until]
 
-    def _resume(self, cursor: Cursor) -> Cursor | Exception | None:
+    def _resume(self, cursor: Cursor) -> Resumed | Exception | None:
         try:
             return self.uses.claiming.resume(cursor)
         except Exception as problem:  # noqa: BLE001 - no error of one job may stop the others

@@ -12,7 +12,7 @@ from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
 from duecourse.domain.jobs.document import ChangeAction, changed, deleted
 from duecourse.domain.jobs.edit import check_schedule, edit, reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone, author
-from duecourse.domain.jobs.pause import PauseChange
+from duecourse.domain.jobs.pause import PauseChange, ended
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.calendars import (
     MAX_CALENDAR_CHARACTERS,
@@ -44,7 +44,7 @@ from duecourse.ports import (
     TenantLimits,
     UsedKey,
 )
-from duecourse.usecases.dispatch.claim import Skipping, outgoing
+from duecourse.usecases.dispatch.claim import Skipping, outgoing, settled
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
     IdempotencyKeyExpiredError,
@@ -230,7 +230,8 @@ class Jobs:
         """Return the draft with the current days of its calendars. `job` is the stored job (None: a new job). Raises
         ScheduleError for an unknown calendar. A draft without calendars needs no read.
         """
-        return replace(draft, exclude=self.excluded(draft.tenant, draft.exclude, () if job is None else job.exclude))
+        had = () if job is None or not draft.schedule.expression else job.exclude  # a plan ends with the schedule
+        return replace(draft, exclude=self.excluded(draft.tenant, draft.exclude, had))
 
     def excluded(self, tenant: str, exclude: tuple[str, ...], had: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return exclusions with the current days of their calendars, and with the planned pause. If the days of a
@@ -361,9 +362,12 @@ class Jobs:
                 return job
         raise JobChangedError(job_id)
 
-    def soon(self, cursor: Cursor) -> Plan:
-        """Return the plan of the occurrences for which the next tick could be too late."""
-        return plan(cursor, now=self.clock.now(), horizon=min(AT_ONCE_SECONDS, self.horizon_seconds))
+    def soon(self, cursor: Cursor, at: float | None = None) -> Plan:
+        """Return the plan, at `at` (UTC seconds; None: now), of the occurrences for which the next tick could be too
+        late.
+        """
+        now = self.clock.now() if at is None else at
+        return plan(cursor, now=now, horizon=min(AT_ONCE_SECONDS, self.horizon_seconds))
 
     def send(
         self, view: JobView, cursor: Cursor, correlation_id: str | None = None, planned: Plan | None = None
@@ -454,7 +458,7 @@ class EditJobs:
         """
         for _ in range(EDIT_TRIES):
             job = unreserved(self.store, self.clock, tenant, job_id, reserved)
-            expected.check(job)
+            expected.check(None if job is None else ended(job, self.clock.now()))
             draft = draft_for(job)
             try:
                 if job is None:
@@ -487,12 +491,12 @@ class EditJobs:
         job, cursor = self.store.get_both(tenant, job_id)
         if job is None and existing:
             raise JobUnknownError(job_id)
-        expected.check(job)
+        now = self.clock.now()
+        expected.check(None if job is None else ended(job, now))
         change = self.checked(job_id, job, cursor, self.jobs.with_calendars(draft_for(job), job))
         if job is None and (former := self.store.current(tenant, job_id)) is not None:
             raise self.jobs.taken(job_id, former)
         self.jobs.limits.check_quota(counters, tenant, counted_more(job, change.job))
-        now = self.clock.now()
         if job is None:
             return view_of(change.job, change.cursor, now=now)
         stamped = replace(change.job, generation=job.generation, revision=job.revision)
@@ -534,7 +538,7 @@ class EditJobs:
             job = unreserved(self.store, self.clock, tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
-            expected.check(job)
+            expected.check(ended(job, self.clock.now()))
             draft = self.jobs.with_calendars(draft_for(job), job)
             edited = self._edit(job, draft, correlation_id, by, recorded=recorded, what=what, note=note)
             if edited is not None:
@@ -576,6 +580,8 @@ class EditJobs:
                 raise JobUnreadableError(job.id)
             return None  # deleted in between, and perhaps created again
         now, sent_until = self.clock.now(), self._sent_until(job, cursor)
+        if settled(self.store, self.skipping, job, cursor, now):
+            return None
         change = self._change(job, cursor, draft, now)
         if change.job == job:
             return Edited(Created(view_of(job, cursor, now=now), 0, 0), changed=False)
@@ -596,8 +602,8 @@ class EditJobs:
         if cursor.due is not None and cursor.due <= min(sent_until, now):
             # Occurrences that should have been sent immediately and are due by now: the send may have failed, and no
             # claim repeats it.
-            planned = plan(cursor, now=now, horizon=0)
-            due = tuple(firing for firing in planned.firings if firing.due <= sent_until)
+            planned = self.jobs.soon(cursor, job.changed_at)
+            due = tuple(firing for firing in planned.firings if firing.due <= min(sent_until, now))
             self.jobs.send(view, cursor, correlation_id, replace(planned, firings=due))
         return Edited(self.jobs.send(view, change.cursor, correlation_id), skipped=count, fields=changed_fields)
 
@@ -611,6 +617,6 @@ class EditJobs:
     def _sent_until(self, job: Job, cursor: Cursor) -> int:
         """Return the instant (UTC seconds) up to which occurrences were sent without a claim."""
         try:
-            return at_once_until(job, cursor.occurrences(), self.jobs.horizon_seconds)
+            return at_once_until(job, cursor.occurrences(), self.jobs.horizon_seconds, cursor)
         except (ScheduleError, ExclusionError):
             return 0

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.cursor import Cursor, PlannedResume
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.jobs.pause import ALL_JOBS, PauseChange, pause, pause_again, resume, with_exclusions
+from duecourse.domain.jobs.pause import (
+    ALL_JOBS,
+    PauseChange,
+    pause,
+    pause_again,
+    resume,
+    resume_as_planned,
+    with_exclusions,
+)
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.calendars import (
     NO_PAUSE,
@@ -25,7 +34,7 @@ from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import Clock, IdPage, JobStore, Outgoing, StoreBusyError, WaitQueues
 from duecourse.usecases.complete import complete_if_over
-from duecourse.usecases.dispatch.claim import Skipping
+from duecourse.usecases.dispatch.claim import Skipping, settled
 from duecourse.usecases.jobs.change import Draft, EditJobs, Jobs
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
@@ -37,7 +46,7 @@ from duecourse.usecases.jobs.job_errors import (
 )
 from duecourse.usecases.jobs.view import JobView
 
-TRIES = 3
+TRIES = 4
 
 MAX_PAUSE_DAYS = 366
 """How far ahead the planned end of a pause may be."""
@@ -114,8 +123,9 @@ class Pausing:
     ) -> JobView:
         """Stop the job from firing until it is resumed, or until `end`. If the job is already paused, its pause ends at
         `end` instead. With `start` (UTC seconds), the pause is planned: it is an excluded window of the job. `by` and
-        `note` are shown to callers. Raises JobUnknownError, JobVersionError, JobChangedError, JobUnreadableError or
-        PauseEndError. Raises ScheduleError for a planned pause after which the job has no occurrence.
+        `note` are shown to callers. A job without a schedule cannot have a plan. Raises JobUnknownError,
+        JobVersionError, JobChangedError, JobUnreadableError or PauseEndError. Raises ScheduleError for a planned pause
+        of such a job, or after which a job has no occurrence.
         """
         self._check_end(start, end)
         if start is not None and end is not None:
@@ -211,7 +221,17 @@ class Pausing:
             change = pause if job.state is JobState.ACTIVE else pause_again
             return change(job, cursor, now=self.clock.now(), because=note, by=by, together=together, end=end)
 
-        return self._change(tenant, job_id, ChangeAction.PAUSED, by, act, expected) is not None
+        made = self._change(tenant, job_id, ChangeAction.PAUSED, by, act, expected)
+        if made is not None:
+            self._send_ahead(made)
+        return made is not None
+
+    def _send_ahead(self, made: PauseChange) -> None:
+        """Send the occurrences that follow the end of the pause if the next dispatch round may be too late for them."""
+        with suppress(ScheduleError, ExclusionError):
+            ahead = resume_as_planned(made.job, made.cursor, now=self.clock.now())
+            if ahead is not None:
+                self.jobs.send(JobView(ahead.job, ahead.cursor.occurrence), ahead.cursor)
 
     def _check_end(self, start: int | None, end: PlannedResume | None) -> None:
         now = self.clock.now()
@@ -280,12 +300,14 @@ class Pausing:
         """Replace the planned pause of the job. Return whether the job changed. Raises the errors of EditJobs.patch."""
 
         def planned(job: Job) -> Draft:
-            if job.state is JobState.COMPLETED or not job.scheduled:
+            if not job.scheduled and what is ChangeAction.PAUSED:
+                raise ScheduleError("from", _unplannable(job))
+            if job.state is JobState.COMPLETED:
                 raise _LeftAlone
             had, now = pause_of(job.exclude), max(self.clock.now(), job.changed_at)
             entry = plan_for(had, now)
             # A job whose last run has not ended yet is still ACTIVE. It has no more occurrences to exclude.
-            if entry == had or job.occurrences().next(int(now)) is None:
+            if entry == had or (job.scheduled and job.occurrences().next(int(now)) is None):
                 raise _LeftAlone
             same = {field.name: getattr(job, field.name) for field in fields(Draft)}
             return Draft(**same | {"exclude": with_pause(job.exclude, NO_PAUSE if entry is None else entry)})
@@ -354,11 +376,13 @@ class Pausing:
             job = self.store.get(tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
+            cursor = None if job.state not in states else self.store.get_cursor(tenant, job_id)
+            if cursor is not None and settled(self.store, self.skipping, job, cursor, self.clock.now()):
+                continue
             expected.check(job)
             if job.state not in states:
                 leave(job)
                 return None
-            cursor = self.store.get_cursor(tenant, job_id)
             if cursor is None:
                 if self.store.get(tenant, job_id) == job:
                     raise JobUnreadableError(job_id)
@@ -371,6 +395,14 @@ class Pausing:
             if self.store.change(job, cursor, change.job, change.cursor, records, record):
                 return change
         raise JobChangedError(job_id)
+
+
+def _unplannable(job: Job) -> str:
+    """Return why the pause of a job without a schedule cannot be planned: it has no occurrence to exclude."""
+    if job.workflow is not None:
+        whole = f"plan a pause of the workflow {job.workflow}, or pause the step at that time, without from"
+        return f"has no effect on a step of a workflow, which has no schedule; {whole}"
+    return "has no effect on a job without a schedule, which runs only on demand; remove it to pause the job now"
 
 
 def _plan_for(name: str | None, start: int, end: PlannedResume, *, together: bool) -> PlanFor:

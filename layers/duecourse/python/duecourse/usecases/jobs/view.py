@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.cursor import MAX_FIRINGS, Cursor, Row
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.jobs.pause import after_pause
+from duecourse.domain.jobs.pause import after_pause, ended
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import Occurrences
 from duecourse.ports import Total
@@ -41,13 +41,14 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
     """Return the view of a job. The next occurrence is computed from the schedule, because the cursor has already
     passed the enqueued occurrences.
     """
+    job = ended(job, now)
     if cursor is None:
         return JobView(job, None, "its cursor cannot be read")
     if cursor.error is not None or job.state is JobState.COMPLETED:
         return JobView(job, None, cursor.error)
     try:
         if job.state is JobState.PAUSED:
-            return JobView(job, None if cursor.resume is None else after_pause(cursor).occurrence)
+            return JobView(job, None if cursor.resume is None else after_pause(cursor, job.paused_at).occurrence)
         since = max(int(now), int(job.changed_at))  # the end of a pause may be in the future
         following = job.following(since) if cursor.remaining != 0 else None
     except ScheduleError as problem:
@@ -56,10 +57,24 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
     return JobView(job, cursor.occurrence if following is None else following)
 
 
-def at_once_until(job: Job, schedule: Occurrences, horizon_seconds: int) -> int:
+def at_once_until(job: Job, schedule: Occurrences, horizon_seconds: int, cursor: Cursor | None = None) -> int:
     """Return the instant (UTC seconds) up to which occurrences were sent when the job was created or changed (see
-    Jobs.create). Neither their nominal time nor their due time is later.
+    Jobs.create). Neither their nominal time nor their due time is later. With the `cursor`, `max_runs` allows them.
     """
+    until = _sent_until(job, schedule, horizon_seconds)
+    if cursor is None or cursor.remaining is None or cursor.generation != job.generation:
+        return until
+    if cursor.occurrence is None:
+        return until if cursor.last is None else min(until, cursor.last)
+    allowed = Row(schedule, cursor.occurrence, cursor.remaining)
+    for _ in range(MAX_FIRINGS):
+        if allowed.at is None or allowed.at > until:
+            break
+        allowed.step()
+    return until if allowed.at is not None else min(until, allowed.passed)
+
+
+def _sent_until(job: Job, schedule: Occurrences, horizon_seconds: int) -> int:
     until = int(job.changed_at) + min(AT_ONCE_SECONDS, horizon_seconds)
     row = Row.after(schedule, int(job.changed_at), None)
     for _ in range(MAX_FIRINGS):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.pause import ended
 from duecourse.domain.runs.decision import (
     AttemptContext,
     DeadLettered,
@@ -15,6 +17,7 @@ from duecourse.domain.runs.decision import (
     FollowUp,
     Hold,
     MissedDeadline,
+    PutBack,
     RemainingCatchUp,
     Reschedule,
     RetryLater,
@@ -154,6 +157,7 @@ class ReconcileDeadLetters:
         )
         run = self.runs.get(message.tenant, message.job_id, message.name.local)
         job = self.jobs.snapshot(message.tenant, message.job_id)
+        job = ended(job, now) if isinstance(job, Job) else job
         received = ReceivedMessage(found.message_id, found.receipt, 1, "reconcile", found.body)
         item = WorkItem(message, received, context, report)
         decision = decide(DeadLettered(start_request_of(message), message.requests_attempt), job, run, context, now=now)
@@ -175,7 +179,7 @@ class ReconcileDeadLetters:
                     return False  # another message carries the run after all; the next call handles this
                 report.counts["DeadLettersRecorded"] += decision.run.state is RunState.DEAD
                 return decision.run.state is not RunState.DEAD
-            case Start() | RemainingCatchUp() | Withdraw() | Hold() | Suspend() | MissedDeadline():
+            case Start() | RemainingCatchUp() | Withdraw() | Hold() | PutBack() | Suspend() | MissedDeadline():
                 raise AssertionError("runs are not started from the dead-letter queue")
             case other:
                 assert_never(other)

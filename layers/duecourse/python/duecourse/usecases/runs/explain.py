@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.ids import RunName, key_line
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobSnapshot
 from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.explain import (
@@ -97,7 +98,7 @@ class Explain:
         if job is None and record is None:
             raise JobUnknownError(job_id)
         now = self.clock.now()
-        found = explain(at, job, cursor, record, self._around(at, job, record, searched, now), now=now)
+        found = explain(at, job, cursor, record, self._around(at, job, cursor, record, searched, now), now=now)
         if found.verdict is Verdict.PAUSED and found.run is not None:
             changes = self.jobs.history(tenant, job_id, limit=CHANGES, before=None).items
             pause = pause_over(changes, at)
@@ -186,7 +187,9 @@ class Explain:
             before = page[-1].name.local
         return None, False
 
-    def _around(self, at: int, job: JobSnapshot, record: Run | None, searched: bool, now: float) -> ExplainContext:
+    def _around(
+        self, at: int, job: JobSnapshot, cursor: Cursor | None, record: Run | None, searched: bool, now: float
+    ) -> ExplainContext:
         """Return the context. The lane's depth is read only for an occurrence that was due some time ago and has no
         record.
         """
@@ -197,7 +200,7 @@ class Explain:
             horizon=self.horizon_seconds,
             retention=self.run_retention_days * DAY_SECONDS,
             lane_kept=MESSAGE_RETENTION_DAYS * DAY_SECONDS,
-            sent_until=self._sent_until(job),
+            sent_until=self._sent_until(job, cursor),
             lane_empty=None if depth is None else depth.empty,
             searched=searched,
             line=() if record is None else self._line(record, now),
@@ -236,10 +239,10 @@ class Explain:
         stored = self.jobs.key_limits.get(run.tenant, run.key)
         return stored is not None and stored.concurrency == 0
 
-    def _sent_until(self, job: JobSnapshot) -> int | None:
+    def _sent_until(self, job: JobSnapshot, cursor: Cursor | None) -> int | None:
         if not isinstance(job, Job):
             return None
         try:
-            return at_once_until(job, job.occurrences(), self.horizon_seconds)
+            return at_once_until(job, job.occurrences(), self.horizon_seconds, cursor)
         except (ScheduleError, ExclusionError):
             return None

@@ -190,7 +190,7 @@ class History:
         """Return the window of occurrences of the job's current schedule that were sent to their lane."""
         days = min(MESSAGE_RETENTION_DAYS, self.run_retention_days)
         low = max(since_when(job, schedule), int(self.clock.now()) - days * DAY_SECONDS)
-        until = at_once_until(job, schedule, self.horizon_seconds)
+        until = at_once_until(job, schedule, self.horizon_seconds, cursor)
         if cursor.generation != job.generation:
             return low, until
         if cursor.occurrence is not None:

@@ -19,9 +19,10 @@ import orjson
 from duecourse.domain.ids import key_line
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
 from duecourse.domain.jobs.job import Breaker, Job, JobSnapshot, ResultLocation
+from duecourse.domain.jobs.pause import ended, put_back
 from duecourse.domain.jobs.result_buckets import ResultBuckets, location_refusal, result_path
 from duecourse.domain.runs.breaker import WaitUntil
-from duecourse.domain.runs.coverage import OccurrenceRange, unrecorded
+from duecourse.domain.runs.coverage import OccurrenceRange, left_to_resume, unrecorded
 from duecourse.domain.runs.decision import (
     PAST_DEADLINE,
     AttemptContext,
@@ -32,6 +33,7 @@ from duecourse.domain.runs.decision import (
     FollowUp,
     Hold,
     MissedDeadline,
+    PutBack,
     RemainingCatchUp,
     Reschedule,
     RetryLater,
@@ -46,6 +48,7 @@ from duecourse.domain.runs.decision import (
     queued,
     rated,
     refused,
+    skipped_by_pause,
 )
 from duecourse.domain.runs.lifecycle import as_step, decide
 from duecourse.domain.runs.overlap import Skip, Wait, latest, line_of
@@ -282,6 +285,7 @@ class LaneWorker:
             found = self.workflows.look(message, run)
         for _ in range(MAX_DECISIONS):
             job = self.jobs.snapshot(message.tenant, message.job_id)
+            job = ended(job, self.clock.now()) if isinstance(job, Job) else job
             waits = message.is_step or message.name.backfilled
             outcome = self._step(item, as_step(job) if waits else job, run, found)
             if isinstance(outcome, Disposition):
@@ -298,7 +302,7 @@ class LaneWorker:
             if (covering := self.coverage.covering(message, job, now=now)) is not None:
                 decision = Drop(f"{covering.name} covers it")
             # The record of a first delivery has not been read. A redriven run has one and continues with it.
-            if isinstance(decision, Drop) and (own := self.requeue.record(message)) is not None:
+            if isinstance(decision, Drop | PutBack) and (own := self.requeue.record(message)) is not None:
                 return Conflict(own)
         return self._act(item, decision, job, run, found)
 
@@ -329,15 +333,12 @@ class LaneWorker:
             case Reschedule(until, reason):
                 watched = run if isinstance(run, Running | Waiting) and message.deadline is None else None
                 return self._reschedule(item, watched, until, reason)
+            case PutBack(reason, over):
+                return self._put_back(item, run, over, job, reason)
             case Hold(until, reason) | Suspend(until, reason):
                 return self._hold(item, run, until, reason, suspended=isinstance(decision, Suspend))
             case MissedDeadline() as missed:
-                if not report.counts["DeadlinesMissed"]:  # else another writer was first to change its record
-                    self.effects.announce_deadline(missed, job, report)
-                if not missed.cancels:
-                    return Disposition.ACK
-                asked = CancelAsked(start_request_of(message), PAST_DEADLINE)
-                return self._act(item, decide(asked, job, run, item.context, now=now), job, run, found)
+                return self._missed_deadline(item, missed, job, run, found)
             case Withdraw(final) as withdraw:
                 self.workflows.withdraw(message, withdraw)
                 return Conflict(final)
@@ -349,6 +350,17 @@ class LaneWorker:
                 return Disposition.RETAIN
             case other:
                 assert_never(other)
+
+    def _missed_deadline(
+        self, item: WorkItem, missed: MissedDeadline, job: JobSnapshot, run: Run | None, found: Found
+    ) -> Disposition | Conflict:
+        if not item.report.counts["DeadlinesMissed"]:  # else another writer was first to change its record
+            self.effects.announce_deadline(missed, job, item.report)
+        if not missed.cancels:
+            return Disposition.ACK
+        asked = CancelAsked(start_request_of(item.message), PAST_DEADLINE)
+        cancelled = decide(asked, job, run, item.context, now=self.clock.now())
+        return self._act(item, cancelled, job, run, found)
 
     def _reschedule(
         self, item: WorkItem, run: Running | Waiting | None, until: float, reason: str
@@ -365,6 +377,24 @@ class LaneWorker:
         if disposition is Disposition.RETAIN or run is None:
             return disposition
         return self.runs.write(rearmed(run, armed, item.context.fencing_token), run) or disposition
+
+    def _put_back(
+        self, item: WorkItem, run: Run | None, over: Transition | None, job: JobSnapshot, reason: str
+    ) -> Disposition | Conflict:
+        """Move the cursor of the paused job back to before the occurrence. Only then end the run, if it has a record: a
+        resume in between must not pass an occurrence that has no run.
+        """
+        message = item.message
+        cursor = self.jobs.get_cursor(message.tenant, message.job_id)
+        if not isinstance(job, Job) or cursor is None or cursor.generation != job.generation:
+            return Conflict(run)
+        moved = put_back(cursor, message.due)
+        if moved != cursor and not self.jobs.move(cursor, moved):
+            return Conflict(run)
+        if over is not None:
+            return self.transitions.write(item, over, job)
+        item.report.add("message_dropped", reason=reason, asked=message.command.kind)
+        return Disposition.ACK
 
     def _hold(
         self, item: WorkItem, run: Run | None, until: float, reason: str, *, suspended: bool
@@ -1016,7 +1046,9 @@ class Coverage:
         if not message.starts_run and message.deadline is None:
             return None
         nearby = self.runs.page(message.tenant, message.job_id, limit=NEARBY, before=message.name.local)
-        return next((run for run in nearby if not run.suffix and (run.through or 0) >= message.occurrence), None)
+        wide = (run for run in nearby if not run.suffix and (run.through or 0) >= message.occurrence)
+        request = start_request_of(message)
+        return next((run for run in wide if not skipped_by_pause(request, run)), None)
 
     def fit(self, run: Running, message: RunMessage, job: Job) -> Fitted:
         """Return a catch-up. It is shortened to end before the first run in its range that has a record or waits in the
@@ -1025,6 +1057,7 @@ class Coverage:
         if run.through is None or (occurrences := start_request_of(message).occurrences(job)) is None:
             return Fitted(run)
         known = self.runs.between(run.tenant, run.job_id, run.occurrence, run.through, strongly=True)
+        known = [record for record in known if not left_to_resume(record)]
         whole = OccurrenceRange(run.occurrence, run.through, run.count)
         first, *rest = unrecorded(occurrences, whole, known, most=MAX_PARTS)
         if first == whole:

@@ -450,6 +450,18 @@ class DynamoJobStore(JobPages):
                     jobs[job_id] = job, None if cursor is None else readable(cursor_item.from_item, cursor)
         return jobs
 
+    def move(self, cursor: Cursor, moved: Cursor) -> bool:
+        was = {"generation": cursor.generation, "was_after": cursor.after}
+        left = "" if moved.remaining is None else ", #remaining = :remaining"
+        return self._update(
+            job_key(cursor.tenant, cursor.job_id, CURSOR),
+            f"SET #after = :after{left}",
+            "#generation = :generation AND #after = :was_after",
+            **was,
+            after=moved.after,
+            remaining=moved.remaining,
+        )
+
     def change(
         self,
         job: Job,
