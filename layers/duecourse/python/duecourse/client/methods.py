@@ -490,10 +490,11 @@ class Methods(ABC):
 
         Occurrences that are due during the pause do not run. With `until`, the job resumes automatically; the
         occurrence at that instant runs. With `from`, the pause is planned: it replaces the last planned pause or,
-        if that one has `catch_up` and is in progress, extends it. A resume request removes a planned pause. If the
-        pause has started, and the pause or the resume request has `catch_up`, the pause ends now instead. A paused
-        job can be paused again: the last request determines when the pause ends. If the job is a step of a
-        workflow, its runs, including redriven runs, wait until it is resumed.
+        if that one has `catch_up` and is in progress, extends it. A job without a schedule cannot have a planned
+        pause. A resume request removes a planned pause. If the pause has started, and the pause or the resume
+        request has `catch_up`, the pause ends now instead. A paused job can be paused again: the last request
+        determines when the pause ends. If the job is a step of a workflow, its runs, including redriven runs, wait
+        until it is resumed.
 
         `job_id`: the id of the job.
 

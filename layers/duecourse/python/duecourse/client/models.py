@@ -228,8 +228,8 @@ class ChangedJobs(Answer):
 
     changed: int
     failed: tuple[str, ...]
-    """The jobs that could not be changed because of repeated concurrent changes, their schedule or a later planned
-    pause with another selection, and `ids` without a job.
+    """The jobs that could not be changed because of repeated concurrent changes, their schedule (a planned pause
+    requires one) or a later planned pause with another selection, and `ids` without a job.
     """
     next_cursor: str | None
 
@@ -540,9 +540,7 @@ class Job(Answer):
     paused_because: str | None
     """The reason for the pause: the caller's note, or Duecourse's reason."""
     paused_until: datetime | None
-    """When the pause ends automatically; null if it does not. The job can be ACTIVE up to 90 seconds earlier, but
-    nothing runs before this time.
-    """
+    """When the pause ends automatically; null if it does not."""
     planned_pause: str | None
     """The window of the pause that was planned last. It may be over."""
     created_at: datetime
@@ -1422,9 +1420,7 @@ class WorkflowSummary(Answer):
     paused_because: str | None
     """The reason for the pause: the caller's note, or Duecourse's reason."""
     paused_until: datetime | None
-    """When the pause ends automatically; null if it does not. The job can be ACTIVE up to 90 seconds earlier, but
-    nothing runs before this time.
-    """
+    """When the pause ends automatically; null if it does not."""
     planned_pause: str | None
     """The window of the pause that was planned last. It may be over."""
     created_at: datetime
