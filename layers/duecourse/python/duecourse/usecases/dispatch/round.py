@@ -235,19 +235,26 @@ class _Round:
             made = uses.executor.map(self._resume, part)
             resumed = list[Cursor]()
             for cursor, ending in zip(part, made, strict=True):
-                whose = {"tenant": cursor.tenant, "job_id": cursor.job_id}
+                tenant, job_id = cursor.tenant, cursor.job_id
                 match ending:
                     case ScheduleError() | ExclusionError():
                         rejected.append(Rejected(cursor, f"its pause cannot end: {ending}"))
                     case Exception():
                         self.report.counts["ClaimsDeferred"] += 1
                         error = format_error(ending)
-                        self.report.add("claim_deferred", alarming=True, reason="its pause ends", error=error, **whose)
+                        self.report.add(
+                            "claim_deferred",
+                            alarming=True,
+                            reason="its pause ends",
+                            error=error,
+                            tenant=tenant,
+                            job_id=job_id,
+                        )
                     case Resumed(moved, in_advance=True):
                         ahead = plan(moved, now=uses.clock.now(), horizon=uses.rules.lookahead)
                         self.send_and_claim.send([Planned(moved, ahead)], self.report)
                     case Resumed(moved):
-                        self.report.add("job_resumed", **whose)
+                        self.report.add("job_resumed", tenant=tenant, job_id=job_id)
                         resumed.append(moved)
             until = uses.clock.now() + uses.rules.lookahead
             yield [each for each in resumed if each.due is not None and each.due <= until]
