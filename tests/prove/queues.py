@@ -44,6 +44,7 @@ class Queue:
     """When, and the bodies of copies that a delete of the other copy took away."""
     _seen: dict[str, float] = field(default_factory=dict)
     _numbers: int = 0
+    _receipts: int = 0
 
     def send(self, body: str, delay: float, group: str | None, deduplication: str | None = None) -> str:
         """Store a message, and return its id."""
@@ -87,7 +88,8 @@ class Queue:
                 self.dead_letters.put(message)
                 continue
             message.receives += 1
-            message.receipt = f"{message.id}/{message.receives}/{now}"
+            self._receipts += 1  # two copies that are received at the same instant have a receipt each
+            message.receipt = f"{message.id}/{message.receives}/{now}/{self._receipts}"
             self._hide(message, self.settings.visibility_seconds if hidden is None else hidden)
             received.append(message)
         return received
