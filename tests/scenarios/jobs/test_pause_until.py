@@ -17,7 +17,7 @@ from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import CursorStore, StoreBusyError
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
-from duecourse.usecases.jobs.job_errors import PauseEndError
+from duecourse.usecases.jobs.job_errors import PauseEndError, Precondition
 from duecourse.usecases.jobs.pausing import JobSelection
 from tests.support.jobs import NOON, job
 from tests.support.world import Killed, Office, World, dying
@@ -469,6 +469,26 @@ def test_pause_until_that_is_prolonged_shortly_before_its_end_covers_what_was_se
     assert skipped(world) == [(310, "paused", (end - 300) // 10)]
 
 
+def test_pause_until_edit_shortly_before_its_end_withdraws_what_was_sent_in_advance(world: World) -> None:
+    world.add(job("* * * * *"))
+    world.until(NOON + 150)
+    pause(world)
+    world.until(NOON + 625)
+    world.office.edit(expression="*/2 * * * *", description="changed")
+    world.until(NOON + 725)
+    assert [call for call in called(world) if call[0] > 150] == [(720, 720)]
+
+
+def test_pause_until_edit_shortly_before_its_end_delays_no_run_after_it(world: World) -> None:
+    world.add(job("rate(10 seconds)", overlap=Overlap.ALLOW))
+    world.until(NOON + 305)
+    pause(world)
+    world.until(NOON + 625)
+    world.office.edit(description="changed")
+    world.until(NOON + 665)
+    assert [call for call in called(world) if call[0] > 310] == [(at, at) for at in range(630, 661, 10)]
+
+
 def test_pause_until_shows_the_job_active_from_its_end_on_and_accepts_changes(world: World) -> None:
     world.add(job("* * * * *"))
     pause(world)
@@ -481,3 +501,13 @@ def test_pause_until_shows_the_job_active_from_its_end_on_and_accepts_changes(wo
     assert found(world).state is JobState.ACTIVE
     world.until(NOON + 800)
     assert called(world) == [(720, 720)]
+
+
+def test_pause_until_job_can_be_deleted_with_the_version_that_it_shows_after_the_end(world: World) -> None:
+    world.add(job("* * * * *"))
+    world.until(NOON + 150)
+    pause(world)
+    world.until(NOON + 635)
+    shown = world.office.api.jobs.get("default", "tick-tock").job.version
+    world.office.api.jobs.delete("default", "tick-tock", Precondition(frozenset({shown})))
+    assert world.jobs.get("default", "tick-tock") is None

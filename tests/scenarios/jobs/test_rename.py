@@ -395,10 +395,20 @@ def test_rename_lets_a_planned_resume_happen_under_the_new_name(office: Office) 
     assert called(office) == [60, 120, *range(600, 901, 60)]
     office.api.pausing.pause("default", NEW, end=PlannedResume(int(NOON) + 1200))
     office.world.until(NOON + 1150)
-    assert office.job(NEW).state is JobState.ACTIVE  # a round has resumed it ahead of time
+    assert office.job(NEW).state is JobState.PAUSED  # a round has sent the runs after the pause in advance
     renamed(office, NEW, OLD)
     office.world.until(NOON + 1500)
     assert called(office)[8:] == list(range(1200, 1501, 60))
+
+
+def test_rename_after_the_end_of_a_pause_that_no_round_has_ended_repeats_no_run(office: Office) -> None:
+    office.create("rate(10 seconds)")
+    office.world.until(NOON + 65)
+    office.api.pausing.pause("default", OLD, end=PlannedResume(int(NOON) + 85))
+    office.world.until(NOON + 105)
+    renamed(office)
+    office.world.until(NOON + 150)
+    assert called(office) == [*range(10, 61, 10), *range(90, 151, 10)]
 
 
 def calendar(office: Office, *exclude: str) -> None:

@@ -759,7 +759,7 @@ class Wiring(Generic[S_co]):
             api_keys=ApiKeys(store, manual, limits, clock, randomness),
             key_limits=KeyLimitsInUse(store, runs, self.wait_queues, overlaps, wait_queue, clock),
             pausing=Pausing(jobs, store, self.skipping, self.wait_queues, clock),
-            renaming=Renaming(jobs, store, runs, self.wait_queues, self.timers, clock, kept_days),
+            renaming=Renaming(jobs, store, runs, self.skipping, self.wait_queues, self.timers, clock, kept_days),
             history=history,
             all_runs=AllRuns(store, runs, clock, self.executor),
             runs=single,

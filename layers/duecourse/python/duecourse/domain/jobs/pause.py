@@ -125,12 +125,18 @@ def ended(job: Job, now: float) -> Job:
     """Return the job as it is after the planned end of its pause, if that end is not after `now` (UTC seconds). The
     stored job is PAUSED until a dispatch round or a request resumes it.
     """
-    return _ended(job, job.paused_until) if is_over(job, now) and job.paused_until is not None else job
+    return _ended(job, job.paused_until) if job.paused_until is not None and is_over(job, now) else job
+
+
+REVISIONS = 1000
+"""So many revisions of a paused job have different generations after its pause. They fit into one second."""
 
 
 def _ended(job: Job, end: int) -> Job:
     active = _active(job, max(end - 1, job.changed_at))
-    return replace(active, paused_until=end, updated_at=max(end, active.updated_at))
+    # After a change of the paused job, workers drop what was sent in advance.
+    generation = max(int(active.changed_at) * 1000 + job.revision % REVISIONS, job.generation + 1)
+    return replace(active, generation=generation, paused_until=end, updated_at=max(end, active.updated_at))
 
 
 def resume_as_planned(job: Job, cursor: Cursor, *, now: float) -> PauseChange | None:
@@ -145,7 +151,8 @@ def resume_as_planned(job: Job, cursor: Cursor, *, now: float) -> PauseChange | 
         return None
     over, counted = is_over(job, now), end.at - 1 if end.catch_up else None
     change = resume(job, cursor, now=end.at - 1, catch_up=end.catch_up and over, counted_until=counted)
-    return replace(change, job=_ended(job, end.at))
+    active = _ended(job, end.at)
+    return replace(change, job=active, cursor=replace(change.cursor, generation=active.generation))
 
 
 def after_pause(cursor: Cursor, paused_at: float | None) -> Cursor:

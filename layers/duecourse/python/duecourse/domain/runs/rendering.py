@@ -170,6 +170,8 @@ def unsendable_parts(job: JobDefinition, tenant: str, job_id: str, target: Targe
     """Yield the fields whose values HTTP or AWS would reject, each with the problem. `target` is the job's target, or
     that of its task. The values of secrets are known only at the call.
     """
+    if job.idempotency_key is None and isinstance(target, HttpTarget) and not target.headers:
+        return
     callback = job.completion is Completion.CALLBACK
     try:
         values = longest_values(tenant, job_id, job.name, job.idempotency_key, callback=callback)

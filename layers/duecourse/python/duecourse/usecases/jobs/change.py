@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import Any
@@ -12,7 +13,7 @@ from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
 from duecourse.domain.jobs.document import ChangeAction, changed, deleted
 from duecourse.domain.jobs.edit import check_schedule, edit, reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone, author
-from duecourse.domain.jobs.pause import PauseChange, ended
+from duecourse.domain.jobs.pause import PauseChange, ended, resume_as_planned
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.calendars import (
     MAX_CALENDAR_CHARACTERS,
@@ -354,8 +355,8 @@ class Jobs:
             job = unreserved(self.store, self.clock, tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
-            expected.check(job)
             now = self.clock.now()
+            expected.check(ended(job, now))
             self.membership.keep(job, now)
             pay(job)
             if self.store.delete(job, deleted_at=now, record=deleted(job, by, now)):
@@ -368,6 +369,15 @@ class Jobs:
         """
         now = self.clock.now() if at is None else at
         return plan(cursor, now=now, horizon=min(AT_ONCE_SECONDS, self.horizon_seconds))
+
+    def send_ahead(self, made: PauseChange, correlation_id: str | None = None) -> None:
+        """Send the occurrences that follow the planned end of a pause if the next dispatch round may be too late for
+        them. What was sent before the change `made` is void.
+        """
+        with suppress(ScheduleError, ExclusionError):
+            ahead = resume_as_planned(made.job, made.cursor, now=self.clock.now())
+            if ahead is not None:
+                self.send(JobView(ahead.job, ahead.cursor.occurrence), ahead.cursor, correlation_id)
 
     def send(
         self, view: JobView, cursor: Cursor, correlation_id: str | None = None, planned: Plan | None = None
@@ -594,6 +604,8 @@ class EditJobs:
             return None
         changed_fields = tuple(record.fields)
         view = view_of(change.job, change.cursor, now=now)
+        if change.job.state is JobState.PAUSED:
+            self.jobs.send_ahead(change, correlation_id)
         if change.job.generation == job.generation:
             return Edited(Created(view, 0, 0), fields=changed_fields)
         count = sum(record.count for record in records)

@@ -8,7 +8,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor, plan
 from duecourse.domain.jobs.document import renamed
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.jobs.pause import PauseChange
+from duecourse.domain.jobs.pause import PauseChange, ended
 from duecourse.domain.jobs.rename import RenameError, effective_at, locks, rename
 from duecourse.domain.runs.decision import own_job
 from duecourse.domain.runs.overlap import Lock, has_released, held_by
@@ -16,6 +16,7 @@ from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import Clock, JobStore, RunStore, StoreBusyError, Timers, WaitQueues
+from duecourse.usecases.dispatch.claim import Skipping, settled
 from duecourse.usecases.jobs.change import EDIT_TRIES, Created, Jobs
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
@@ -40,6 +41,7 @@ class Renaming:
     jobs: Jobs
     store: JobStore
     runs: RunStore
+    skipping: Skipping
     wait_queues: WaitQueues
     timers: Timers
     clock: Clock
@@ -66,7 +68,8 @@ class Renaming:
             job = unreserved(self.store, self.clock, tenant, job_id)
             if job is None:
                 return self._renamed_before(tenant, job_id, new_id, expected, correlation_id)
-            expected.check(job)
+            now = self.clock.now()
+            expected.check(ended(job, now))
             cursor = self.store.get_cursor(tenant, job_id)
             if new_id == job_id:
                 return Created(view_of(job, cursor, now=self.clock.now()), 0, 0)
@@ -74,7 +77,8 @@ class Renaming:
                 if self.store.get(tenant, job_id) == job:
                     raise JobUnreadableError(job_id)
                 continue
-            now = self.clock.now()
+            if not dry_run and settled(self.store, self.skipping, job, cursor, now):
+                continue
             self.jobs.membership.keep(job, now)
             self._check_new(job, new_id, now)
             change = rename(job, cursor, new_id, now=now, reserved_until=self._reserved_until(job, now))
@@ -86,6 +90,7 @@ class Renaming:
             change, seats = self._seated(job, change, cursor)
             if self.store.rename(job, cursor, change.job, change.cursor, renamed(job, change.job, by), seats, released):
                 if change.job.state is not JobState.ACTIVE:
+                    self.jobs.send_ahead(change, correlation_id)
                     return Created(view, 0, 0)
                 ahead = effective_at(now) - now + min(AT_ONCE_SECONDS, self.jobs.horizon_seconds)
                 planned = plan(change.cursor, now=now, horizon=ahead)

@@ -285,7 +285,8 @@ class LaneWorker:
             found = self.workflows.look(message, run)
         for _ in range(MAX_DECISIONS):
             job = self.jobs.snapshot(message.tenant, message.job_id)
-            job = ended(job, self.clock.now()) if isinstance(job, Job) else job
+            if isinstance(job, Job) and job.paused_until is not None:
+                job = ended(job, self.clock.now())
             waits = message.is_step or message.name.backfilled
             outcome = self._step(item, as_step(job) if waits else job, run, found)
             if isinstance(outcome, Disposition):

@@ -255,8 +255,9 @@ class CancelRuns:
             for run in own.values()
             if not run.state.final
         ]
-        for name in self.workflows.redriven(tenant, [name for name, run in own.items() if run.state.final]):
-            orders += self._steps(own[name], now)
+        if over := [name for name, run in own.items() if run.state.final]:
+            for name in self.workflows.redriven(tenant, over):
+                orders += self._steps(own[name], now)
         return self.lanes.send([Outgoing(order, 0) for order in orders]).count(False)
 
     def _steps(self, run: Run, now: float) -> list[RunMessage]:
