@@ -26,6 +26,7 @@ REASONS = {
     "api/routes/batch.py:create_jobs": "answers 500 or 503 for this job; the jobs before it are reported as created",
     "api/routes/batch.py:_kept": "answers the error for these jobs",
     "api/routes/manual.py:_one_of_many": "answers 500 or 503 for this run; the runs before it are reported",
+    "api/routes/workflows.py:put_workflow": "answers the refusal with the jobs that are written, or raises again",
     "cli/cases.py:answer": "answers the error for this case; the other cases go on",
     "cli/imports/entry.py:converted": "listed as the outcome of this entry; the other entries are imported",
     "cli/local/emulator/ministack.py:__enter__": "stops the process and raises again",

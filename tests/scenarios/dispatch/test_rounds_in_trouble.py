@@ -11,6 +11,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.ports import Claimed, ClaimResult, StoreBusyError
 from duecourse.testing.faults import around, before, failing
+from duecourse.usecases.jobs.view import view_of
 from tests.support.jobs import NOON, cursor, job
 from tests.support.world import World
 
@@ -55,17 +56,63 @@ def test_dispatch_round_quarantines_a_cursor_of_wrong_types_without_blocking_oth
     assert world.count("CursorsQuarantined") == 1
 
 
-def test_dispatch_round_quarantines_a_job_whose_next_occurrence_cannot_be_found(world: World) -> None:
-    exclude = ("*/2 13-23 21 11 *", "*/2 * 22-30 11 *", "*/2 * * 1-10,12 *")
+HOURS_EXCLUDED = ("*/2 13-23 21 11 *", "*/2 * 22-30 11 *", "*/2 * * 1-10,12 *")
+"""All occurrences of `rate(2 minutes)` from 13:00 on, too many to find the next one."""
+
+
+def quarantined(world: World, job_id: str = "bad") -> tuple[str | None, str | None]:
+    """The error of the cursor, and the one that the API shows."""
+    stored, definition = world.jobs.get_cursor("default", job_id), world.jobs.get("default", job_id)
+    assert stored is not None
+    assert definition is not None
+    return stored.error, view_of(definition, stored, now=world.clock.now()).error
+
+
+@pytest.mark.parametrize("jitter", [0, 20])
+def test_dispatch_round_runs_the_due_occurrence_of_a_job_whose_next_one_cannot_be_found(
+    world: World, jitter: int
+) -> None:
     world.add(job("rate(10 seconds)", id="good"))
-    world.add(job("rate(2 minutes)", id="bad", exclude=exclude))
+    world.add(job("rate(2 minutes)", id="bad", exclude=HOURS_EXCLUDED, jitter_seconds=jitter))
     world.until(NOON + 3700)
     assert [second for second, _ in world.states("good")] == list(range(10, 3701, 10))
-    assert [second for second, _ in world.states("bad")][:20] == list(range(120, 2401, 120))
+    assert world.states("bad") == [(second, RunState.SUCCEEDED) for second in range(120, 3600, 120)]
     assert world.count("CursorsQuarantined") == 1
-    stored = world.jobs.get_cursor("default", "bad")
-    assert stored is not None
-    assert "takes too long" in (stored.error or "")
+    logged = [event for report in world.reports for event in report.events if event.action == "cursor_quarantined"]
+    assert [event.facts["job_id"] for event in logged] == ["bad"]
+    for error in quarantined(world):
+        assert "takes too long" in (error or "")
+    assert world.repair().counts["CursorsReleased"] == 0
+
+
+@pytest.mark.parametrize("mode", MissedMode)
+def test_dispatch_round_records_missed_occurrences_of_a_job_whose_next_one_cannot_be_found(
+    world: World, mode: MissedMode
+) -> None:
+    missed = MissedPolicy(mode=mode, grace_seconds=60, max_missed=2)
+    world.add(job("rate(2 minutes)", id="bad", exclude=HOURS_EXCLUDED, missed=missed, jitter_seconds=20))
+    world.until(NOON + 3000)
+    world.clock.set(NOON + 7200)
+    world.until(NOON + 7400)
+    runs = world.runs("bad")
+    assert sum(run.count for run in runs) == 29
+    last = runs[-1]
+    assert ((last.through or last.occurrence) - NOON, last.count, last.state) == {
+        MissedMode.SKIP: (3480, 2, RunState.SKIPPED),
+        MissedMode.RUN_ONCE: (3480, 2, RunState.SUCCEEDED),
+        MissedMode.RUN_ALL: (3480, 1, RunState.SUCCEEDED),
+    }[mode]
+    assert "takes too long" in (quarantined(world)[0] or "")
+
+
+def test_worker_starts_a_late_run_whose_next_occurrence_cannot_be_found(world: World) -> None:
+    missed = MissedPolicy(mode=MissedMode.RUN_ONCE, grace_seconds=60)
+    world.add(job("rate(2 minutes)", id="bad", exclude=HOURS_EXCLUDED, missed=missed))
+    world.until(NOON + 3450)
+    world.clock.set(NOON + 3900)  # the message of 12:58 waits
+    world.until(NOON + 4000)
+    assert world.states("bad")[-1] == (3480, RunState.SUCCEEDED)
+    assert world.count("MessagesLeft") == 0
 
 
 def test_dispatch_round_that_runs_out_of_time_among_empty_hours_continues_from_there(world: World) -> None:

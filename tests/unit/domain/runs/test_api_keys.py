@@ -14,7 +14,7 @@ KEY = ApiKey("acme_1-x", TEXT.id, TEXT.hash, "report", 1, "", 0.0, "ann", valid_
 
 
 def test_api_key_text_is_read_and_never_shown() -> None:
-    assert TEXT.text == f"dck_acme_1-x.{'S' * 32}"
+    assert TEXT.text.startswith(f"dck_acme_1-x.{'S' * 32}")
     assert read_key_text(TEXT.text) == TEXT
     assert len(TEXT.hash) == 64
     assert TEXT.hash.startswith(TEXT.id)

@@ -64,6 +64,12 @@ def test_occurrences_pass_a_long_sequence_of_excluded_years_in_one_step() -> Non
     asked = []
 
     class Counting:
+        on_wall = None
+
+        @property
+        def parts(self) -> tuple[object]:
+            return (self,)
+
         def next(self, after: int) -> int | None:
             asked.append(after)
             return after + 1

@@ -19,7 +19,7 @@ from time import gmtime, strftime
 
 from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, Job, Lane, MissedMode, MissedPolicy, Precision
-from duecourse.domain.schedules import TZDATA_VERSION, ScheduleSpec
+from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
 
 BUCKET_SECONDS = 3600
@@ -232,19 +232,26 @@ def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int]
 
     Occurrences due before `now - grace` are missed, and the job's policy applies: `skip` drops them, `run_once` creates
     one run with the name of the first one, and `run_all` runs the oldest `max_missed` and drops the others. `on_time`
-    are occurrences that already have a run although they were not claimed; `run_all` does not count them. Raises
-    ScheduleError or ExclusionError for a cursor that cannot be compiled.
+    are occurrences that already have a run although they were not claimed; `run_all` does not count them.
+
+    If an occurrence has no successor that can be found, the plan ends with it, and the cursor after the claim has the
+    error. Raises ScheduleError or ExclusionError for a cursor that cannot be compiled.
     """
     occurrences = cursor.occurrences()
-    at = standing(cursor, occurrences)
+    # The stored due time is that of the stored occurrence, except in the cursor of a paused job.
+    stored = cursor.tzdata == TZDATA_VERSION and cursor.resume is None
+    try:
+        at = standing(cursor, occurrences)
+    except ScheduleError:
+        if cursor.resume is not None:
+            raise
+        at, stored = cursor.occurrence, True
     if at is None:
         # Newer zone data can remove the last occurrence of a schedule. Then the last passed occurrence was its last
         # one.
         ended = cursor.after if cursor.last is None else cursor.last
         return Plan((), (), _moved(cursor, None, None, cursor.after, cursor.remaining, ended), "exhausted")
-    # The stored due time is that of the stored occurrence, except in the cursor of a paused job.
-    stored = cursor.tzdata == TZDATA_VERSION and cursor.resume is None
-    row = Row(occurrences, at, cursor.remaining, cursor.due if stored else None)
+    row = _PlannedRow(occurrences, at, cursor.remaining, cursor.due if stored else None)
     firings, skipped = _catch_up(cursor, row, int(now) - cursor.missed.grace_seconds, on_time)
     caught_up = bool(firings or skipped)
     due = row.due
@@ -255,6 +262,8 @@ def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int]
         due = following
     last = firings[-1].through if firings else skipped[-1].last if skipped else cursor.last
     moved = _moved(cursor, row.at, due, row.passed, row.remaining, last)
+    if row.error is not None:
+        moved = replace(moved, last=None, error=row.error)
     reason = "caught up" if caught_up else "due" if firings else "not due"
     return Plan(tuple(firings), tuple(skipped), moved, reason)
 
@@ -315,7 +324,7 @@ class Row:
         if self.remaining is not None:
             self.remaining -= 1
         over = self.remaining is not None and self.remaining <= 0
-        self.at, self.due = (None, None) if over else self.occurrences.next_due(self.at)
+        self.at, self.due = (None, None) if over else self._next_due(self.at)
 
     def before(self, on_time: int) -> Iterator[int]:
         """Pass and yield all occurrences that were due before `on_time`."""
@@ -326,10 +335,26 @@ class Row:
     def jump(self, on_time: int) -> None:
         """Pass all occurrences that were due before `on_time` without counting them."""
         before = max(on_time - 1 - self.occurrences.longest_delay, self.passed)
-        self.at, self.due = self.occurrences.next_due(before)
+        self.at, self.due = self._next_due(before)
         while self.due is not None and self.due < on_time:
             self.step()
         self.passed = max(self.passed, on_time - 1 if self.at is None else min(on_time, self.at) - 1)
+
+    def _next_due(self, after: int) -> tuple[int, int] | tuple[None, None]:
+        return self.occurrences.next_due(after)
+
+
+class _PlannedRow(Row):
+    """A row that ends with an `error` after an occurrence whose successor cannot be found."""
+
+    error: str | None = None
+
+    def _next_due(self, after: int) -> tuple[int, int] | tuple[None, None]:
+        try:
+            return super()._next_due(after)
+        except ScheduleError as problem:
+            self.error = str(problem)
+            return None, None
 
 
 def _catch_up(

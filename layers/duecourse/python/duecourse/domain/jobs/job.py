@@ -16,6 +16,7 @@ from typing import Any, Final, Self
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.calendars import calendars_of
+from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
 
@@ -749,6 +750,14 @@ class Job(JobDefinition):
             jitter_seconds=self.jitter_seconds,
             offset_seconds=self.offset_seconds,
         )
+
+    def ends_by(self, instant: int) -> bool:
+        """Return whether the job's schedule may have no occurrence after `instant` (UTC seconds). A schedule whose next
+        occurrence cannot be found has not ended.
+        """
+        with suppress(ScheduleError, ExclusionError):
+            return self.scheduled and (self.max_runs is not None or self.following(instant) is None)
+        return False
 
     def following(self, after: int) -> int | None:
         """Return the first occurrence strictly after `after` (UTC seconds). The schedule is compiled only here, since

@@ -6,6 +6,7 @@ message. A token belongs to one attempt, so an event of an attempt that has ende
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import assert_never
 
@@ -66,6 +67,7 @@ from duecourse.domain.runs.states import (
     earlier_than_next,
     rewritten,
 )
+from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 
@@ -237,13 +239,16 @@ def _following(request: StartRequest, job: Job) -> int | None:
     """Return the time when the next occurrence is due, according to the definition that enqueued this one.
 
     None if there is no next occurrence. Also None if the message does not contain it and its definition is no longer
-    known.
+    known, or if it cannot be found.
     """
     if request.following is not None or request.final:
         return request.following
     occurrences = request.occurrences(job)
-    at = None if occurrences is None else occurrences.next(request.through or request.occurrence)
-    return None if occurrences is None or at is None else occurrences.due(at)
+    if occurrences is None:
+        return None
+    with suppress(ScheduleError):
+        return occurrences.next_due(request.through or request.occurrence)[1]
+    return None
 
 
 def _follows(request: StartRequest, run: Run, context: AttemptContext) -> bool:

@@ -681,13 +681,16 @@ class Occurrences:
 
     def due(self, occurrence: int) -> int:
         """Return the time when an occurrence is due: its nominal time plus offset and jitter, in elapsed seconds. This
-        time is always before the next occurrence.
+        time is always before the next occurrence, unless that one cannot be found.
 
         The jitter is a hash of job and occurrence, so that every computation has the same result.
         """
         if self.longest_delay == 0:
             return occurrence
-        following = self.next(occurrence)
+        try:
+            following = self.next(occurrence)
+        except ScheduleError:
+            following = None
         room = self.longest_delay if following is None else following - occurrence - 1
         offset = min(self.offset_seconds, room)
         digest = blake2b(f"{self.owner}@{occurrence}".encode(), digest_size=8).digest()

@@ -66,6 +66,7 @@ class MemoryCursorStore:
                 remaining=standing.remaining if moved.remaining is None else moved.remaining,
                 last=standing.last if moved.last is None else moved.last,
                 tzdata=moved.tzdata,
+                error=None if moved.error is None else moved.error[:400],
                 ending=moved.ending or (standing.ending and not read.ending),
             )
             items.put_cursor(changed, shards, self.clock.now())

@@ -147,6 +147,17 @@ class Rejected:
     error: str
 
 
+def report_quarantine(rejected: Rejected, report: Report, *, done: bool = True) -> None:
+    """Count and log a cursor that is quarantined (`done`), or could not be."""
+    report.counts["CursorsQuarantined"] += done
+    match rejected.cursor:
+        case Cursor(tenant=tenant, job_id=job_id):
+            whose = {"tenant": tenant, "job_id": job_id}
+        case BrokenCursor(key=key):
+            whose = {"job_id": key[0]}
+    report.add("cursor_quarantined", alarming=True, error=rejected.error, done=done, **whose)
+
+
 @dataclass(frozen=True, slots=True)
 class Planning:
     """Plans pages of the due index up to `horizon` seconds ahead. For `run_all` jobs that missed more than `max_missed`
@@ -325,6 +336,8 @@ class Claiming:
     def tell(self, planned: Planned, records: Sequence[Run], report: Report) -> None:
         """Count and announce the missed and skipped occurrences of a successful claim."""
         made = planned.plan
+        if made.cursor.error is not None:
+            report_quarantine(Rejected(planned.cursor, made.cursor.error), report)
         skipped = sum(record.count for record in records)
         missed = skipped + sum(firing.count for firing in made.firings if firing.caught_up)
         report.counts["Skipped"] += skipped
@@ -338,7 +351,7 @@ class Claiming:
     def _is_over(self, made: Plan) -> bool:
         """Return whether the schedule has ended and its last occurrence may have run."""
         left = made.cursor
-        if left.occurrence is not None:
+        if left.occurrence is not None or left.error is not None:
             return False
         return left.last is None or left.last <= self.clock.now() + CLOCKS_DIFFER_SECONDS
 
@@ -372,7 +385,8 @@ def outgoing(
     """Return one message per firing, each with the delay that makes it visible at its due second if it is sent at
     `now`. `correlation_id` identifies the request or round that enqueues the messages.
     """
-    final = plan.firings[-1] if plan.firings and plan.cursor.occurrence is None else None
+    over = plan.cursor.occurrence is None and plan.cursor.error is None
+    final = plan.firings[-1] if plan.firings and over else None
     return [
         Outgoing(
             delay_seconds=delay(firing.due, cursor.precision, now),

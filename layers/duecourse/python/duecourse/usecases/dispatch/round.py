@@ -36,6 +36,7 @@ from duecourse.usecases.dispatch.claim import (
     Rejected,
     Resumed,
     SendAndClaim,
+    report_quarantine,
     send_due_timers,
 )
 from duecourse.usecases.report import Report, format_error
@@ -298,10 +299,4 @@ class _Round:
         cursors = self.uses.cursors
         written = self.uses.executor.map(lambda one: cursors.quarantine(one.cursor, one.error), rejected)
         for each, done in zip(rejected, written, strict=True):
-            self.report.counts["CursorsQuarantined"] += done
-            match each.cursor:
-                case Cursor(tenant=tenant, job_id=job_id):
-                    whose = {"tenant": tenant, "job_id": job_id}
-                case BrokenCursor(key=key):
-                    whose = {"job_id": key[0]}
-            self.report.add("cursor_quarantined", alarming=True, error=each.error, done=done, **whose)
+            report_quarantine(each, self.report, done=done)

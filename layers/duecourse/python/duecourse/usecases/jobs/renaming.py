@@ -156,8 +156,10 @@ class Renaming:
             return
         try:
             planned = plan(cursor, now=now, horizon=effective_at(now) - now)
-        except (ScheduleError, ExclusionError) as problem:
-            raise RenameError(f"the schedule is not valid ({problem}); change it first") from problem
+        except (ScheduleError, ExclusionError) as error:
+            raise RenameError(f"the schedule is not valid ({error}); change it first") from error
+        if planned.cursor.error is not None:
+            raise RenameError(f"the schedule is not valid ({planned.cursor.error}); change it first")
         if cursor.error is not None or planned.missed:
             raise RenameError(f"{job.id} has overdue occurrences; rename it after they have started, or pause it first")
         if planned.firings:

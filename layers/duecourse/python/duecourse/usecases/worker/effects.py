@@ -224,8 +224,7 @@ class SideEffects:
         now = self.clock.now()
         # Only for a job whose schedule may have no future occurrence. Its cursor is authoritative.
         soon = int(now) + CLOCKS_DIFFER_SECONDS
-        ending = job.scheduled and (job.max_runs is not None or job.following(soon) is None)
-        if ending and complete_if_ended(self.jobs, self.runs, job.tenant, job.id, at=now):
+        if job.ends_by(soon) and complete_if_ended(self.jobs, self.runs, job.tenant, job.id, at=now):
             report.add("job_completed", tenant=job.tenant, job_id=job.id)
 
     def _notify(self, item: WorkItem, run: Dead, job: JobSnapshot) -> None:

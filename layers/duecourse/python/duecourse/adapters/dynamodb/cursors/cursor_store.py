@@ -47,6 +47,9 @@ from duecourse.ports import (
 )
 
 _LOST = Claimed(ClaimResult.LOST)
+MAX_ERROR = 400
+"""The maximum number of characters of the error of a quarantined cursor."""
+
 _CONDITIONS = ("PK", "SK", "due", "generation")
 
 
@@ -72,7 +75,8 @@ def _stands(found: Item, claim: Claim) -> bool:
 def _written(claim: Claim, shards: int, now: float) -> Item:
     moved = claim.moved
     plain = {name: getattr(moved, name) for name in ("due", "occurrence", "after", "remaining", "last", "tzdata")}
-    return pack({"slot": moved.slot(shards, now=now), **plain, "ending": moved.ending or None})
+    error = None if moved.error is None else moved.error[:MAX_ERROR]
+    return pack({"slot": moved.slot(shards, now=now), **plain, "ending": moved.ending or None, "error": error})
 
 
 def _removed(claim: Claim, written: Item) -> tuple[str, ...]:
@@ -250,7 +254,7 @@ class DynamoCursorStore(TableStore):
                 where,
                 "SET #error = :error REMOVE #slot",
                 " AND ".join(["attribute_exists(#slot)", *(f"#{name} = :{name}" for name in stand)]),
-                error=error[:400],
+                error=error[:MAX_ERROR],
                 **stand,
             )
         except AwsError as problem:
