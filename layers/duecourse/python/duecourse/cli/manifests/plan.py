@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -23,7 +24,15 @@ from duecourse.cli.manifests.difference import (
     only,
 )
 from duecourse.cli.manifests.documents import MANAGED_BY, FaultsError, Manifest, owner_tag
-from duecourse.client import ApiError, Client, ConflictError, NotFoundError, PreconditionError, TooManyRequestsError
+from duecourse.client import (
+    ApiError,
+    Client,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    PreconditionError,
+    TooManyRequestsError,
+)
 from duecourse.client.bodies import JobRequest, WorkflowRequest
 from duecourse.client.models import Job, Workflow
 
@@ -97,6 +106,7 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
     """
     jobs = {each.id: each for each in manifests if not each.is_workflow}
     named = {job_id for each in manifests for job_id in each.steps}
+    written = {job_id for each in manifests for _, job_id in each.names}
     new: dict[str, Manifest] = {}
     removals = _removals(client, manifests, owner) if prune and owner is not None else []
     graphs: dict[str, Collection[str]] = {each.id: each.steps for each in manifests if each.is_workflow}
@@ -108,8 +118,8 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
     def look(manifest: Manifest) -> Step | list[str]:
         try:
             if manifest.is_workflow:
-                return _of_workflow(client, manifest, jobs, new, owner, gives)
-            return _of_job(client, manifest, owner, gives, is_step=manifest.id in named)
+                return _of_workflow(client, manifest, jobs, new, owner, gives, written)
+            return _of_job(client, manifest, owner, gives, written, is_step=manifest.id in named)
         except FaultsError as error:
             return [*error.faults]
         except ApiError as error:
@@ -140,7 +150,8 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
 def in_turn(steps: Sequence[Step]) -> list[list[Step]]:
     """Return the steps in groups that must be applied one after the other: jobs exist before their workflow is put and
     until it is removed, and two workflows never contain the same job. A workflow releases a job before the job or
-    another workflow that needs this is written. Raises CycleError.
+    another workflow that needs this is written. Jobs that deliver notices are written before the jobs that name them,
+    unless these are needed first. Raises CycleError.
     """
     giving = frozenset[str]().union(*(step.takes_from for step in steps))
     interim = {step.id for step in steps if step.interim and step.is_workflow}
@@ -151,10 +162,26 @@ def in_turn(steps: Sequence[Step]) -> list[list[Step]]:
             late[step.is_workflow].append(step)
         else:
             early[step.id, step.interim and step.is_workflow] = step
+    writers = {
+        job_id: place
+        for place, step in early.items()
+        if step.manifest is not None and not place[1]
+        for job_id in (step.id, *step.manifest.inline)
+    }
+    delivering = {
+        place: {writers[name] for _, name in _notified(step.manifest) if name in writers} - {place}
+        for place, step in early.items()
+        if step.manifest is not None
+    }
     # A release changes the ETags of jobs, so jobs that need none are written before all workflows.
-    free = {place for place, step in early.items() if not (step.is_workflow or step.takes or step.within)}
+    free = {
+        place
+        for place, step in early.items()
+        if not (step.is_workflow or step.takes or step.within)
+        and not any(early[other].is_workflow for other in delivering.get(place, ()))
+    }
     within = {place for place, step in early.items() if step.within}
-    sorter = TopologicalSorter[tuple[str, bool]]()
+    graph: dict[tuple[str, bool], set[tuple[str, bool]]] = {}
     for place, step in early.items():
         needs = {(name, name in interim) for name in step.takes_from}
         named = () if step.manifest is None else step.manifest.steps
@@ -166,13 +193,25 @@ def in_turn(steps: Sequence[Step]) -> list[list[Step]]:
             }
         if step.id in interim and not place[1]:
             needs.add((step.id, True))
-        sorter.add(place, *((needs & early.keys()) - {place}))
+        graph[place] = (needs & early.keys()) - {place}
+    for place, others in delivering.items():
+        graph[place] |= {other for other in others if place not in _needed(graph, other)}
+    sorter = TopologicalSorter(graph)
     sorter.prepare()
     groups: list[list[Step]] = []
     while ready := sorter.get_ready():
         groups.append([early[place] for place in sorted(ready, key=list(early).index)])
         sorter.done(*ready)
     return [*groups, late[True], late[False]]
+
+
+def _needed(graph: Mapping[T, Collection[T]], place: T) -> set[T]:
+    """Return what a place of the graph needs, directly or through others, and the place itself."""
+    found, todo = {place}, [place]
+    while todo:
+        todo += (new := {*graph[todo.pop()]} - found)
+        found |= new
+    return found
 
 
 def _unscheduled(step: Step) -> Iterator[Step]:
@@ -314,12 +353,14 @@ def _of_others(place: str, name: str, tags: Iterable[str], owner: str | None) ->
     return [f"{place}: {name} belongs to the owner {other} (tag {others[0]}); {remedy}"]
 
 
-def _of_job(client: Client, manifest: Manifest, owner: str | None, gives: Gives, *, is_step: bool) -> Step:
-    """Return the step for a job. `is_step`: a workflow in the files names it."""
+def _of_job(
+    client: Client, manifest: Manifest, owner: str | None, gives: Gives, written: Collection[str], *, is_step: bool
+) -> Step:
+    """Return the step for a job. `is_step`: a workflow in the files names it. `written` has all jobs of the files."""
     names = (manifest.id, *manifest.moved_from)
     before = next((job for name in names if (job := standing(partial(client.get_job, name))) is not None), None)
     if before is None:
-        patient(partial(_put_job, client, manifest, None, dry_run=True))
+        _rehearsed(_put_job, client, manifest, None, written)
         return Step(Action.CREATE, manifest.id, is_workflow=False, manifest=manifest)
     if faults := _of_others(manifest.place(), before.id, before.tags, owner):
         raise FaultsError(faults)
@@ -330,7 +371,7 @@ def _of_job(client: Client, manifest: Manifest, owner: str | None, gives: Gives,
     takes: dict[str, str] = {}
     within = False
     try:
-        after = patient(partial(_put_job, client, present, before.etag, dry_run=True))
+        after = _rehearsed(_put_job, client, present, before.etag, written)
     except ApiError:
         within = is_step and before.workflow is not None
         if before.workflow is not None and not is_step and gives(before.workflow, before.id):
@@ -339,7 +380,7 @@ def _of_job(client: Client, manifest: Manifest, owner: str | None, gives: Gives,
             raise
         # The API validates the definition under another id, because the job is still a step of the present workflow.
         free = replace(manifest, id=f"{manifest.id}{MOVING}", body={**manifest.body, "id": f"{manifest.id}{MOVING}"})
-        after = patient(partial(_put_job, client, free, None, dry_run=True))
+        after = _rehearsed(_put_job, client, free, None, written)
     found = tuple(differences(only(before.document, JOB_FIELDS), only(after.document, JOB_FIELDS)))
     step = replace(_step(manifest, before.etag, found), takes=takes, within=within, before=before)
     return step if moved_from is None else replace(step, action=Action.CHANGE, moved_from=moved_from)
@@ -352,9 +393,10 @@ def _of_workflow(
     new: Mapping[str, Manifest],
     owner: str | None,
     gives: Gives,
+    written: Collection[str],
 ) -> Step:
-    """Return the step for a workflow. `jobs` has all jobs of the files, `new` those that the plan creates before it, or
-    changes after another workflow has released them.
+    """Return the step for a workflow. `jobs` has the jobs of the files, `new` those that the plan creates before it, or
+    changes after another workflow has released them, and `written` also the jobs that workflows define.
     """
     if faults := _with_schedule(manifest, jobs):
         raise FaultsError(faults)
@@ -362,7 +404,7 @@ def _of_workflow(
     etag, whole, after = None if before is None else before.etag, _with(manifest, new), None
     scheduled: list[Job] = []
     try:
-        after = patient(partial(_put_workflow, client, whole, etag, dry_run=True))
+        after = _rehearsed(_put_workflow, client, whole, etag, written)
     except ConflictError as error:
         moved = _moved(client, manifest, error, jobs, gives, scheduled)
     changed = [job_id for job_id in manifest.inline if after is None or job_id in after.changed]
@@ -522,6 +564,46 @@ def _released(client: Client, step: Step) -> str | None:
     now, before = patient(partial(client.get_job, step.id)), step.before
     same = before is not None and only(now.document, JOB_FIELDS) == only(before.document, JOB_FIELDS)
     return now.etag if same else step.etag
+
+
+def _rehearsed(
+    put: Callable[..., Any], client: Client, manifest: Manifest, etag: str | None, written: Collection[str]
+) -> Any:
+    """Return the result of a dry run. A caller with tag-scoped permissions may only notify through jobs that exist. In
+    place of those that the plan writes first, the API validates the rules with the manifest's own id.
+    """
+    try:
+        return patient(partial(put, client, manifest, etag, dry_run=True))
+    except ForbiddenError:
+        rules = {place: name for place, name in _notified(manifest) if name in written}
+        if not rules:
+            raise
+    body = deepcopy(dict(manifest.body))
+    for place in rules:
+        _set(body, place, manifest.id)
+    after = patient(partial(put, client, replace(manifest, body=body), etag, dry_run=True))
+    for place, name in rules.items():
+        if place.startswith("notify/"):
+            _set(after.document, place, name)
+    return after
+
+
+def _notified(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    """Yield the jobs that deliver the notices about the jobs of a manifest, each with its pointer."""
+    inline = {f"jobs/{manifest.steps[job_id]}/job/": job for job_id, job in manifest.inline.items()}
+    for start, body in {"": manifest.body, **inline}.items():
+        rules = body.get("notify")
+        for index, rule in enumerate(rules if isinstance(rules, list) else ()):
+            to = rule.get("to") if isinstance(rule, Mapping) else None
+            if isinstance(to, Mapping) and isinstance(to.get("job"), str):
+                yield f"{start}notify/{index}/to/job", to["job"]
+
+
+def _set(body: Any, pointer: str, value: object) -> None:
+    *names, last = pointer.split("/")
+    for name in names:
+        body = body[int(name) if isinstance(body, list) else name]
+    body[last] = value
 
 
 def _put_job(client: Client, manifest: Manifest, etag: str | None, *, dry_run: bool | None = None) -> Any:
