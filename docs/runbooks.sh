@@ -52,9 +52,9 @@ rules() {    # the rules that start functions
         aws events list-rule-names-by-target --target-arn "$arn" --query "RuleNames[]" --output text
     done
 }
-sources() {    # the event sources of the shard queue and the lanes
+sources() {    # the event sources of the shard queue, the lanes and the callbacks
     local each
-    for each in ShardQueueUrl LaneHighUrl LaneNormalUrl LaneLowUrl LaneLongUrl LaneHighBulkUrl LaneNormalBulkUrl LaneLowBulkUrl LaneLongBulkUrl; do
+    for each in ShardQueueUrl LaneHighUrl LaneNormalUrl LaneLowUrl LaneLongUrl LaneHighBulkUrl LaneNormalBulkUrl LaneLowBulkUrl LaneLongBulkUrl LaneCallbacksUrl; do
         aws lambda list-event-source-mappings --event-source-arn "$(queue_arn "$each")" \
             --query "EventSourceMappings[].UUID" --output text
     done

@@ -4,6 +4,8 @@ import { ApiError, ApiUnreachableError } from "./errors.js";
 
 /** The client does not wait for a longer `Retry-After`. The error contains it. */
 export const LONGEST_WAIT_SECONDS = 60;
+/** A longer `Retry-After` counts as this time, so that each client reports the same finite number. */
+const MOST_SECONDS = 1e10;
 const FIRST_WAIT_SECONDS = 0.5;
 /** The request had no effect, so that any request can be retried. */
 const TOO_MANY = 429;
@@ -60,7 +62,7 @@ function isUnsure(failure: Failure): boolean {
  */
 export function retryAfterOf(headers: Headers, now: number): number | null {
   const given = headers.get("retry-after") ?? "";
-  if (/^[0-9]+$/.test(given)) return Number(given);
+  if (/^[0-9]+$/.test(given)) return Math.min(Number(given), MOST_SECONDS);
   const until = instantOf(given);
   return until === null ? null : Math.max((until - (instantOf(headers.get("date")) ?? now)) / 1_000, 0);
 }

@@ -16,6 +16,8 @@ from duecourse.client.errors import NOT_OURS, ApiError, ApiUnreachableError, pro
 
 LONGEST_WAIT_SECONDS = 60.0
 """The longest `Retry-After` that the client waits for. With a longer one, it raises the error, which contains it."""
+MOST_SECONDS = 1e10
+"""A longer `Retry-After` counts as this time, so that each client reports the same finite number."""
 FIRST_WAIT_SECONDS = 0.5
 KEY = "Idempotency-Key"
 TOO_MANY = 429
@@ -211,7 +213,7 @@ def _seconds(headers: Mapping[str, str]) -> float | None:
     """
     text = headers.get("Retry-After", "")
     if text.isascii() and text.isdigit():
-        return min(float(text), 1e10)
+        return min(float(text), MOST_SECONDS)
     until = _date(text)
     return (
         None if until is None else max((until - (_date(headers.get("Date")) or datetime.now(UTC))).total_seconds(), 0.0)
