@@ -129,7 +129,9 @@ def ended(job: Job, now: float) -> Job:
 
 
 def _ended(job: Job, end: int) -> Job:
-    active = _active(job, max(end - 1, job.changed_at))
+    # Each revision has a generation of its own, so that a change of the paused job withdraws what was sent in advance.
+    since = end - 1 + (job.revision % 1000 + 0.5) / 1000
+    active = _active(job, max(since, job.changed_at))
     return replace(active, paused_until=end, updated_at=max(end, active.updated_at))
 
 
@@ -145,7 +147,8 @@ def resume_as_planned(job: Job, cursor: Cursor, *, now: float) -> PauseChange | 
         return None
     over, counted = is_over(job, now), end.at - 1 if end.catch_up else None
     change = resume(job, cursor, now=end.at - 1, catch_up=end.catch_up and over, counted_until=counted)
-    return replace(change, job=_ended(job, end.at))
+    active = _ended(job, end.at)
+    return replace(change, job=active, cursor=replace(change.cursor, generation=active.generation))
 
 
 def after_pause(cursor: Cursor, paused_at: float | None) -> Cursor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import Any
@@ -12,7 +13,7 @@ from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
 from duecourse.domain.jobs.document import ChangeAction, changed, deleted
 from duecourse.domain.jobs.edit import check_schedule, edit, reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone, author
-from duecourse.domain.jobs.pause import PauseChange, ended
+from duecourse.domain.jobs.pause import PauseChange, ended, resume_as_planned
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.schedules.calendars import (
     MAX_CALENDAR_CHARACTERS,
@@ -378,6 +379,13 @@ class Jobs:
         planned = self.soon(cursor) if planned is None else planned
         return self.send_all([(view, cursor, planned)], correlation_id)[0] if planned.firings else Created(view, 0, 0)
 
+    def send_ahead(self, made: PauseChange) -> None:
+        """Send the occurrences that follow the end of a pause if the next dispatch round may be too late for them."""
+        with suppress(ScheduleError, ExclusionError):
+            ahead = resume_as_planned(made.job, made.cursor, now=self.clock.now())
+            if ahead is not None:
+                self.send(JobView(ahead.job, ahead.cursor.occurrence), ahead.cursor)
+
     def send_all(
         self, ready: Sequence[tuple[JobView, Cursor, Plan]], correlation_id: str | None = None
     ) -> list[Created]:
@@ -594,6 +602,7 @@ class EditJobs:
             return None
         changed_fields = tuple(record.fields)
         view = view_of(change.job, change.cursor, now=now)
+        self.jobs.send_ahead(change)
         if change.job.generation == job.generation:
             return Edited(Created(view, 0, 0), fields=changed_fields)
         count = sum(record.count for record in records)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
@@ -16,7 +15,6 @@ from duecourse.domain.jobs.pause import (
     pause,
     pause_again,
     resume,
-    resume_as_planned,
     with_exclusions,
 )
 from duecourse.domain.schedules import ScheduleError
@@ -223,15 +221,8 @@ class Pausing:
 
         made = self._change(tenant, job_id, ChangeAction.PAUSED, by, act, expected)
         if made is not None:
-            self._send_ahead(made)
+            self.jobs.send_ahead(made)
         return made is not None
-
-    def _send_ahead(self, made: PauseChange) -> None:
-        """Send the occurrences that follow the end of the pause if the next dispatch round may be too late for them."""
-        with suppress(ScheduleError, ExclusionError):
-            ahead = resume_as_planned(made.job, made.cursor, now=self.clock.now())
-            if ahead is not None:
-                self.jobs.send(JobView(ahead.job, ahead.cursor.occurrence), ahead.cursor)
 
     def _check_end(self, start: int | None, end: PlannedResume | None) -> None:
         now = self.clock.now()
@@ -280,6 +271,7 @@ class Pausing:
                 return False
             return self._plan(tenant, job_id, after, by, note, expected, what=ChangeAction.RESUMED)
         if change.job.state is JobState.PAUSED:
+            self.jobs.send_ahead(change)
             return True
         self._start_held(change.job)
         self.jobs.send(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
