@@ -395,7 +395,7 @@ def test_rename_lets_a_planned_resume_happen_under_the_new_name(office: Office) 
     assert called(office) == [60, 120, *range(600, 901, 60)]
     office.api.pausing.pause("default", NEW, end=PlannedResume(int(NOON) + 1200))
     office.world.until(NOON + 1150)
-    assert office.job(NEW).state is JobState.ACTIVE  # a round has resumed it ahead of time
+    assert office.job(NEW).state is JobState.PAUSED  # a round has sent its next occurrences in advance
     renamed(office, NEW, OLD)
     office.world.until(NOON + 1500)
     assert called(office)[8:] == list(range(1200, 1501, 60))
