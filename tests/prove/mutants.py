@@ -376,7 +376,7 @@ MUTANTS = (
     ),
     Mutant(
         "runs after a short pause wait for the next round",
-        "            self._send_ahead(made)\n",
+        "            self.jobs.send_ahead(made)\n",
         "            pass\n",
         "pauses",
     ),

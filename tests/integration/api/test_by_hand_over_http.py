@@ -78,6 +78,7 @@ def test_manual_runs_with_a_delay_are_returned_listed_read_and_cancelled(
         ({"at": "2026-11-21T11:00:00Z"}, "/at"),
         ({"at": "2028-11-21T11:00:00Z"}, "/at"),
         ({"at": "2026-13-21T11:00:00Z"}, "/at"),
+        ({"at": "9999-12-31T23:59:59-23:59"}, "/at"),
         ({"at": "tomorrow"}, "/at"),
         ({"at": 1}, "/at"),
         ({"delay_seconds": -1}, "/delay_seconds"),

@@ -372,6 +372,21 @@ def test_tag_scopes_notices_that_another_caller_has_set_are_kept_but_not_tested(
     assert tenants.api.send(json_event("POST", "/v1/jobs/ours/test-notice", {})).json["missing"] == ["nobody"]
 
 
+def test_tag_scopes_notices_that_another_caller_has_set_get_no_more_events(tenants: Tenants) -> None:
+    tenants.api.caller = FULL
+    assert tenants.api.post(BODY | {"id": "theirs", "tags": [OTHER]}).status == 201
+    rule = {"on": ["dead", "late"], "to": {"job": "theirs", "format": "json"}}
+    assert tenants.api.post(BODY | {"id": "ours", "tags": [TAG], "notify": [rule]}).status == 201
+    tenants.api.caller = caller(TAG)
+    for more in (
+        [rule | {"on": ["dead", "late", "paused"]}],
+        [rule, rule | {"on": ["paused"]}],
+        [rule | {"to": {"job": "theirs", "format": "slack"}}],
+    ):
+        assert refused(tenants.api.send(json_event("PATCH", "/v1/jobs/ours", {"notify": more})))
+    assert tenants.api.send(json_event("PATCH", "/v1/jobs/ours", {"notify": [rule | {"on": ["late"]}]})).status == 200
+
+
 def test_tag_scopes_workflow_may_notify_through_a_job_that_it_defines(tenants: Tenants) -> None:
     tenants.api.caller = caller(TAG)
     body = workflow(**notifying("made", "fresh"))

@@ -489,6 +489,49 @@ def test_pause_until_edit_shortly_before_its_end_delays_no_run_after_it(world: W
     assert [call for call in called(world) if call[0] > 310] == [(at, at) for at in range(630, 661, 10)]
 
 
+@pytest.mark.parametrize("before", [5, 35, 65])
+def test_pause_until_withdraws_what_was_sent_in_advance_when_the_schedule_changes(world: World, before: int) -> None:
+    world.add(job("rate(20 seconds)", overlap=Overlap.ALLOW))
+    pause(world)
+    world.until(NOON + 630 - before)
+    world.office.edit(expression="15 12 * * *")
+    world.until(NOON + 905)
+    assert called(world) == [(900, 900)]
+
+
+@pytest.mark.parametrize("before", [5, 35, 65])
+def test_pause_until_withdraws_what_was_sent_in_advance_when_a_pause_is_planned(world: World, before: int) -> None:
+    world.add(job("rate(20 seconds)", overlap=Overlap.ALLOW))
+    pause(world)
+    world.until(NOON + 630 - before)
+    pause(world, START + 900, start=START + 635)
+    world.until(NOON + 925)
+    assert [second for second, _ in called(world)] == [900, 920]
+
+
+@pytest.mark.parametrize("before", [5, 35, 65])
+def test_pause_until_sends_the_occurrences_after_its_end_again_after_a_change(world: World, before: int) -> None:
+    world.add(job("rate(20 seconds)", overlap=Overlap.ALLOW))
+    pause(world)
+    world.until(NOON + 630 - before)
+    world.office.edit(name="changed")
+    world.until(NOON + 700)
+    assert called(world) == [(second, second) for second in (640, 660, 680, 700)]
+
+
+@pytest.mark.parametrize("before", [1, 2, 30])
+def test_pause_until_with_max_runs_runs_no_more_after_a_resume_shortly_before_its_end(
+    world: World, before: int
+) -> None:
+    policy = MissedPolicy(MissedMode.RUN_ALL, max_missed=100)
+    world.add(job("* * * * *", missed=policy, max_runs=4, overlap=Overlap.ALLOW))
+    pause(world, START + 120)
+    world.until(NOON + 120 - before)
+    world.office.resume(catch_up=True)
+    world.until(NOON + 600)
+    assert sorted(second for second, _ in called(world)) == [60, 120, 180, 240]
+
+
 def test_pause_until_shows_the_job_active_from_its_end_on_and_accepts_changes(world: World) -> None:
     world.add(job("* * * * *"))
     pause(world)

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import JobState, Overlap
+from duecourse.domain.jobs.cursor import PlannedResume
+from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.testing.faults import around, lost
 from duecourse.usecases.jobs.job_errors import JobChangedError, KeyReusedError
@@ -41,6 +42,20 @@ def test_skip_next_also_skips_occurrences_that_are_not_yet_enqueued(world: World
     assert [run.occurrence - N for run in office.skip(2)] == [3600, 7200]
     world.until(NOON + 3 * 3600)
     assert world.states("tick-tock") == [(3600, K), (7200, K), (10_800, S)]
+
+
+@pytest.mark.parametrize(("catch_up", "skipped"), [(False, [360, 420]), (True, [180, 240])])
+def test_skip_next_of_a_paused_job_skips_occurrences_that_would_run(
+    world: World, office: Office, catch_up: bool, skipped: list[int]
+) -> None:
+    policy = MissedPolicy(MissedMode.RUN_ALL)
+    world.add(job("* * * * *", missed=policy, overlap=Overlap.ALLOW))
+    world.until(NOON + 130)
+    world.office.api.pausing.pause("default", "tick-tock", end=PlannedResume(N + 330, catch_up))
+    assert [run.occurrence - N for run in office.skip(2)] == skipped
+    world.until(NOON + 480)
+    ran = [at for at, state in world.states("tick-tock") if state is S]
+    assert ran == ([60, 120, 300, 360, 420, 480] if catch_up else [60, 120, 480])
 
 
 def test_skip_next_skips_no_more_occurrences_than_come_due(world: World, office: Office) -> None:

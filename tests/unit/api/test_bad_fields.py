@@ -68,6 +68,9 @@ from tests.support.posting import errors, posted, read
         ({"exclude": ["2026-12-25/2026-12-24"]}, "/exclude/0", "ends before it begins"),
         ({"exclude": ["9999-12-31T23:59:59-14:00"]}, "/exclude/0", "within the years 1 to 9999 in UTC"),
         ({"exclude": ["0001-01-01T00:00:00+14:00"]}, "/exclude/0", "within the years 1 to 9999 in UTC"),
+        ({"schedule": "9999-12-31T23:59:59-23:59"}, "/schedule", "within the years 1 to 9999 in UTC"),
+        ({"schedule": "0001-01-01T00:00:00+00:01"}, "/schedule", "within the years 1 to 9999 in UTC"),
+        ({"schedule": "R5/9999-12-31T23:59:59-23:59/PT1H"}, "/schedule", "within the years 1 to 9999 in UTC"),
         (
             {"schedule": "at(2026-12-25T09:00:00)", "exclude": ["2026-12-24", "2026-12-25/2026-12-31"]},
             "/exclude/1",

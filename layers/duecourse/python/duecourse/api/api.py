@@ -260,14 +260,15 @@ def check_notified(
     place: Sequence[str] = (),
     written: Collection[str] = (),
 ) -> None:
-    """Raise Problem (403) if the draft (at `place` in the body) adds a rule to `notify` whose job has none of the
+    """Raise Problem (403) if the draft (at `place` in the body) adds an event to `notify` whose job has none of the
     caller's tags, because notices start runs of that job. `before` is the stored job that the draft replaces. `written`
     are jobs that the same request writes and whose tags are checked.
     """
     if request.tags is None:
         return
-    kept = {*written, draft.id, *(() if before is None else before.notified_jobs)}
-    foreign = _out_of_reach(api, request, draft.notified_jobs - kept)
+    kept = set() if before is None else {(rule.to, event) for rule in before.notify for event in rule.on}
+    added = {rule.to.job for rule in draft.notify for event in rule.on if (rule.to, event) not in kept}
+    foreign = _out_of_reach(api, request, added - {*written, draft.id})
     if not foreign:
         return
     remedy = _remedy(request.tags).replace("must have", "must be an existing job with")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date
 
+from duecourse.domain.instants import FIRST, LAST
 from duecourse.domain.schedules.cron.cron import DAY, EPOCH
 from duecourse.domain.schedules.error import refuse, shown
 
@@ -48,7 +49,10 @@ def parse_moment(text: str) -> Moment | None:
     if fraction and fraction.strip("0"):
         raise refuse(f"{shown(text)}: times are in whole seconds; remove the fraction")
     wall = _wall(text, (int(year), int(month), int(day)), int(hour), int(minute), int(second or 0))
-    return Moment(wall, None if offset is None else _offset(text, offset))
+    moment = Moment(wall, None if offset is None else _offset(text, offset))
+    if not FIRST <= wall - (moment.offset or 0) <= LAST:
+        raise refuse(f"{shown(text)}: the instant is not within the years 1 to 9999 in UTC; choose another one")
+    return moment
 
 
 def parse_at(text: str) -> Moment:

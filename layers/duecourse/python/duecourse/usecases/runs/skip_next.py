@@ -86,8 +86,12 @@ class SkipNext:
         return asked
 
     def _records(self, job: Job, cursor: Cursor, asked: Input, now: float, limit: int) -> Iterator[Run]:
-        """Yield the records that would skip the next occurrences, at most `limit`, oldest first."""
-        row = Row.after(job.occurrences(), int(asked.requested_at), given_back(cursor, asked.requested_at))
+        """Yield the records that would skip the next occurrences, at most `limit`, oldest first. A pause that ends
+        without a catch-up skips the occurrences before its end in any case.
+        """
+        end, begin = cursor.resume, int(asked.requested_at)
+        after = begin if end is None or end.catch_up else max(begin, end.at - 1)
+        row = Row.after(job.occurrences(), after, given_back(cursor, asked.requested_at))
         for _ in range(limit):
             if row.at is None:
                 return
