@@ -205,10 +205,10 @@ def pauses(random: Random, seed: int) -> Plan:
         back = at + (random.uniform(2, length + 20) if ends else length)
         if not ends or random.random() < 0.5:
             operations.append(Operation(round(back, 1), "resume", "alpha", {"body": {"catch_up": catch_up}}))
-        at = back + random.choice((3.0, 20.0, 60.0))
+        at = back + random.choice((3.0, 20.0, 80.0))
     # The lane is busy when a pause begins, and delivers during the pause what came due before it.
-    begin = random.choice([each.at for each in operations if each.what == "pause"]) - random.uniform(0, 12)
-    span = (round(begin, 1), round(begin + random.uniform(13, 40), 1))
+    begin = random.choice([each.at for each in operations if each.what == "pause"])
+    span = (round(begin - random.uniform(12, 40), 1), round(begin + random.uniform(2, 14), 1))
     conditions = random.choice((Conditions(), Conditions(outage=span), Conditions(outage=span), Conditions(lost=(2,))))
     slow = {"outcomes": {"succeeds": 1}, "seconds": 12.0}
     return Plan(seed, 330.0, _sorted(operations), [], conditions, {"alpha": random.choice((OK, OK, slow))})

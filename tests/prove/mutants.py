@@ -372,6 +372,12 @@ MUTANTS = (
         "a resumption starts nothing (A.5)", "held = self.wait_queues.held(job.tenant, job.id)", "held = []", "paused"
     ),
     Mutant(
+        "a worker skips for good what waited when a pause began",
+        "return _before_pause(request, job, now) if job.is_paused(now)",
+        "return not_run(request, job, context, PAUSED) if job.is_paused(now)",
+        "pauses",
+    ),
+    Mutant(
         "occurrences of a pause use up max_runs", "    row.remaining = None\n    ranges =", "    ranges =", "pauses"
     ),
     Mutant(

@@ -11,9 +11,10 @@ import pytest
 
 from duecourse.domain.jobs.cursor import Cursor, PlannedResume
 from duecourse.domain.jobs.document import ChangeRecord
-from duecourse.domain.jobs.job import DUECOURSE, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import DUECOURSE, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleSpec
+from duecourse.domain.targets.targets import Failed
 from duecourse.ports import CursorStore, StoreBusyError
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
@@ -554,3 +555,13 @@ def test_pause_until_job_can_be_deleted_with_the_version_that_it_shows_after_the
     shown = world.office.api.jobs.get("default", "tick-tock").job.version
     world.office.api.jobs.delete("default", "tick-tock", Precondition(frozenset({shown})))
     assert world.jobs.get("default", "tick-tock") is None
+
+
+def test_pause_until_job_whose_runs_die_after_the_end_is_paused_before_a_round_resumes_it(world: World) -> None:
+    world.add(job("rate(10 seconds)", pause_on_failure=2, retry=RetryPolicy(max_attempts=1), overlap=Overlap.ALLOW))
+    world.until(NOON + 305)
+    pause(world, START + 315)
+    world.caller.answer = lambda _: Failed("no", retryable=False)
+    world.until(NOON + 355)
+    assert found(world).paused_because == "2 runs in a row died"
+    assert [second for second, _ in called(world) if second > 305] == [320, 330]

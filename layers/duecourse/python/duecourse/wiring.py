@@ -580,7 +580,7 @@ class Wiring(Generic[S_co]):
             runs=runs,
             notices=self.notices,
             announcements=self.announcements,
-            failing=FailingJobs(jobs, runs, clock, self.announcements),
+            failing=FailingJobs(jobs, runs, self.skipping, clock, self.announcements),
             clock=clock,
             randomness=randomness,
             overlaps=Overlaps(runs, self.wait_queues, jobs, clock),

@@ -35,6 +35,7 @@ from duecourse.messages import Evaluate, RunMessage
 from duecourse.ports import Clock, DeadlineNotification, FailureNotification, JobStore, Notifier, Randomness, RunStore
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
+from duecourse.usecases.dispatch.claim import Skipping, settled
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.names import page_of
 from duecourse.usecases.ping import Pings
@@ -58,6 +59,7 @@ class FailingJobs:
 
     jobs: JobStore
     runs: RunStore
+    skipping: Skipping
     clock: Clock
     announcements: Announcements
 
@@ -83,10 +85,14 @@ class FailingJobs:
         for _ in range(TRIES):
             # The job is read before its cursor: if the job changes in between, its condition fails.
             found = self.jobs.get(job.tenant, job.id)
-            if found is None or found.state is not JobState.ACTIVE or found.pause_on_failure is None:
+            if found is None or found.state is JobState.COMPLETED or found.pause_on_failure is None:
+                return
+            cursor = self.jobs.get_cursor(job.tenant, job.id)
+            if cursor is not None and settled(self.jobs, self.skipping, found, cursor, self.clock.now()):
+                continue
+            if found.state is not JobState.ACTIVE:
                 return
             deaths = deaths_in_a_row(recent, since=found.changed_at)
-            cursor = self.jobs.get_cursor(job.tenant, job.id)
             if deaths < found.pause_on_failure or cursor is None:
                 return
             because = f"{deaths} runs in a row died"
