@@ -173,6 +173,17 @@ describe("client", () => {
       client.createJob({ body: { schedul: "0 3 * * *" } }),
       // @ts-expect-error tags are a list
       client.createJob({ body: { schedule: null, tags: "billing" } }),
+      client.patchJob({
+        job_id: "a",
+        body: { target: { url: "https://example.com", headers: { old: null } } },
+      }),
+      client.patchJob({ job_id: "a", body: { retry: { max_attempts: null }, missed: null } }),
+      // @ts-expect-error a misspelled field of a target
+      client.patchJob({ job_id: "a", body: { target: { ulr: "https://example.com" } } }),
+      // @ts-expect-error a misspelled field of the retries
+      client.patchJob({ job_id: "a", body: { retry: { max_attempt: 3 } } }),
+      // @ts-expect-error a misspelled policy
+      client.patchJob({ job_id: "a", body: { missed: { policy: "run_ones" } } }),
       // @ts-expect-error a callback needs its token
       client.completeRun({ run_id: "a.b", body: {} }),
     ];

@@ -29,12 +29,30 @@ class AwsTarget(TypedDict):
     role: str
 
 
+class AwsTargetPatch(TypedDict):
+    """Some fields of AwsTarget."""
+
+    type: NotRequired[Literal["aws"]]
+    service: NotRequired[str | None]
+    action: NotRequired[str | None]
+    parameters: NotRequired[Mapping[str, Any] | None]
+    role: NotRequired[str | None]
+
+
 class BasicAuth(TypedDict):
     """Basic authentication with a user name and a password."""
 
     type: Literal["basic"]
     username: str
     secret: str
+
+
+class BasicAuthPatch(TypedDict):
+    """Some fields of BasicAuth."""
+
+    type: NotRequired[Literal["basic"]]
+    username: NotRequired[str | None]
+    secret: NotRequired[str | None]
 
 
 class Breaker(TypedDict):
@@ -65,6 +83,18 @@ class EcsTarget(TypedDict):
     public_ip: NotRequired[bool]
 
 
+class EcsTargetPatch(TypedDict):
+    """Some fields of EcsTarget."""
+
+    type: NotRequired[Literal["ecs"]]
+    cluster: NotRequired[str | None]
+    task_definition: NotRequired[str | None]
+    container: NotRequired[str | None]
+    subnets: NotRequired[list[str] | tuple[str, ...] | None]
+    security_groups: NotRequired[list[str] | tuple[str, ...] | None]
+    public_ip: NotRequired[bool | None]
+
+
 class EventBridgeTarget(TypedDict):
     """An event bus of the stage's own account and region."""
 
@@ -72,6 +102,15 @@ class EventBridgeTarget(TypedDict):
     bus: str
     source: NotRequired[str]
     detail_type: NotRequired[str]
+
+
+class EventBridgeTargetPatch(TypedDict):
+    """Some fields of EventBridgeTarget."""
+
+    type: NotRequired[Literal["eventbridge"]]
+    bus: NotRequired[str | None]
+    source: NotRequired[str | None]
+    detail_type: NotRequired[str | None]
 
 
 class HttpTarget(TypedDict):
@@ -84,6 +123,18 @@ class HttpTarget(TypedDict):
     expect: NotRequired[list[str | int] | tuple[str | int, ...]]
     sign: NotRequired[Sign | None]
     auth: NotRequired[BasicAuth | OAuth | OidcAuth | None]
+
+
+class HttpTargetPatch(TypedDict):
+    """Some fields of HttpTarget."""
+
+    type: NotRequired[Literal["http"]]
+    url: NotRequired[str | None]
+    method: NotRequired[Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] | None]
+    headers: NotRequired[Mapping[str, str | None] | None]
+    expect: NotRequired[list[str | int] | tuple[str | int, ...] | None]
+    sign: NotRequired[SignPatch | None]
+    auth: NotRequired[BasicAuthPatch | OAuthPatch | OidcAuthPatch | None]
 
 
 class JobPatch(TypedDict):
@@ -114,13 +165,24 @@ class JobPatch(TypedDict):
     finish_by: NotRequired[int | str | None]
     on_deadline: NotRequired[Literal["notify", "cancel"] | None]
     pause_on_failure: NotRequired[int | None]
-    missed: NotRequired[Mapping[str, Any] | None]
+    missed: NotRequired[MissedPatch | None]
     overlap: NotRequired[Literal["skip", "queue", "newest", "replace", "allow"] | Queue | Allow]
     events: NotRequired[Sequence[Literal["deaths", "failures", "late", "deadlines", "all"]] | None]
     notify: NotRequired[Sequence[Notify] | None]
     tags: NotRequired[list[str] | tuple[str, ...] | None]
     id: NotRequired[str | None]
-    target: NotRequired[Mapping[str, Any] | None]
+    target: NotRequired[
+        HttpTargetPatch
+        | LambdaTargetPatch
+        | SqsTargetPatch
+        | SnsTargetPatch
+        | EventBridgeTargetPatch
+        | StepFunctionsTargetPatch
+        | EcsTargetPatch
+        | AwsTargetPatch
+        | TaskTargetPatch
+        | None
+    ]
     task: NotRequired[str | None]
     expect_every: NotRequired[int | None]
     timeout_seconds: NotRequired[int | None]
@@ -128,7 +190,7 @@ class JobPatch(TypedDict):
     completion: NotRequired[Literal["response", "callback"] | None]
     completion_seconds: NotRequired[int | None]
     heartbeat_seconds: NotRequired[int | None]
-    retry: NotRequired[Mapping[str, Any] | None]
+    retry: NotRequired[RetryPatch | None]
     precision: NotRequired[Literal["second", "exact"] | None]
     concurrency: NotRequired[Concurrency | None]
     results: NotRequired[ResultLocation | None]
@@ -210,6 +272,14 @@ class LambdaTarget(TypedDict):
     mode: NotRequired[Literal["sync", "async"]]
 
 
+class LambdaTargetPatch(TypedDict):
+    """Some fields of LambdaTarget."""
+
+    type: NotRequired[Literal["lambda"]]
+    function: NotRequired[str | None]
+    mode: NotRequired[Literal["sync", "async"] | None]
+
+
 class LimitBreaker(TypedDict):
     """The settings of the circuit breaker of the key."""
 
@@ -230,6 +300,14 @@ class Missed(TypedDict):
     policy: NotRequired[Literal["skip", "run_once", "run_all"]]
     grace_seconds: NotRequired[int]
     max_missed: NotRequired[int]
+
+
+class MissedPatch(TypedDict):
+    """Some fields of Missed."""
+
+    policy: NotRequired[Literal["skip", "run_once", "run_all"] | None]
+    grace_seconds: NotRequired[int | None]
+    max_missed: NotRequired[int | None]
 
 
 class Notify(TypedDict):
@@ -258,11 +336,30 @@ class OAuth(TypedDict):
     credentials: NotRequired[Literal["header", "body"]]
 
 
+class OAuthPatch(TypedDict):
+    """Some fields of OAuth."""
+
+    type: NotRequired[Literal["oauth"]]
+    token_url: NotRequired[str | None]
+    client_id: NotRequired[str | None]
+    secret: NotRequired[str | None]
+    scope: NotRequired[str | None]
+    audience: NotRequired[str | None]
+    credentials: NotRequired[Literal["header", "body"] | None]
+
+
 class OidcAuth(TypedDict):
     """A token that the stage signs. Its `sub` is <tenant>/<job>."""
 
     type: Literal["oidc"]
     audience: str
+
+
+class OidcAuthPatch(TypedDict):
+    """Some fields of OidcAuth."""
+
+    type: NotRequired[Literal["oidc"]]
+    audience: NotRequired[str | None]
 
 
 class Queue(TypedDict):
@@ -298,6 +395,18 @@ class Retry(TypedDict):
     max_age_seconds: NotRequired[int | None]
 
 
+class RetryPatch(TypedDict):
+    """Some fields of Retry."""
+
+    max_attempts: NotRequired[int | None]
+    backoff: NotRequired[Literal["exponential", "linear", "fixed"] | None]
+    min_seconds: NotRequired[float | None]
+    max_seconds: NotRequired[float | None]
+    on: NotRequired[list[str | int] | tuple[str | int, ...] | None]
+    never: NotRequired[list[str | int] | tuple[str | int, ...] | None]
+    max_age_seconds: NotRequired[int | None]
+
+
 class RunRequest(TypedDict):
     """A run to start: now, at the time `at`, or after `delay_seconds`. `payload` replaces the job's payload for all
     attempts of this run; null is a valid payload.
@@ -314,11 +423,26 @@ class Sign(TypedDict):
     secret: str
 
 
+class SignPatch(TypedDict):
+    """Some fields of Sign."""
+
+    secret: NotRequired[str | None]
+
+
 class SnsTarget(TypedDict):
     """A topic of the stage's own account and region."""
 
     type: Literal["sns"]
     topic: str
+    subject: NotRequired[str | None]
+    group: NotRequired[str | None]
+
+
+class SnsTargetPatch(TypedDict):
+    """Some fields of SnsTarget."""
+
+    type: NotRequired[Literal["sns"]]
+    topic: NotRequired[str | None]
     subject: NotRequired[str | None]
     group: NotRequired[str | None]
 
@@ -335,6 +459,14 @@ class SqsTarget(TypedDict):
 
     type: Literal["sqs"]
     queue: str
+    group: NotRequired[str | None]
+
+
+class SqsTargetPatch(TypedDict):
+    """Some fields of SqsTarget."""
+
+    type: NotRequired[Literal["sqs"]]
+    queue: NotRequired[str | None]
     group: NotRequired[str | None]
 
 
@@ -355,6 +487,13 @@ class StepFunctionsTarget(TypedDict):
 
     type: Literal["stepfunctions"]
     machine: str
+
+
+class StepFunctionsTargetPatch(TypedDict):
+    """Some fields of StepFunctionsTarget."""
+
+    type: NotRequired[Literal["stepfunctions"]]
+    machine: NotRequired[str | None]
 
 
 class StepJob(TypedDict):
@@ -406,6 +545,13 @@ class TaskTarget(TypedDict):
 
     type: Literal["task"]
     name: str
+
+
+class TaskTargetPatch(TypedDict):
+    """Some fields of TaskTarget."""
+
+    type: NotRequired[Literal["task"]]
+    name: NotRequired[str | None]
 
 
 class WorkflowRequest(TypedDict):

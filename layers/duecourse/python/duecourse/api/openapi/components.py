@@ -36,7 +36,7 @@ ANSWERS = (
 )
 
 _MERGED = frozenset({"target", "retry", "missed"})
-"""The fields of a job that a patch merges."""
+"""The fields of a job whose types in a patch allow parts."""
 
 _OPEN = frozenset({"Problem", "StateProblem", "OpenApiDocument"})
 """The schemas of responses that other schemas extend. They stay open."""
@@ -70,7 +70,7 @@ def schemas(*, closed: bool = False) -> Schema:
             schema.pop("additionalProperties", None)
             if closed:
                 schema["additionalProperties"] = False
-    tidy["JobPatch"] = _patch_of(tidy["JobRequest"])
+    tidy |= _patches_of(tidy)
     tidy["StepJob"] = _step_job_of(tidy["JobRequest"])
     step = tidy["Step"]["properties"]["job"]
     tidy["Step"]["properties"]["job"] = {
@@ -151,27 +151,60 @@ def _value(key: str, value: Any, names: Mapping[str, str]) -> Any:
     return value if key in ("default", "examples", "example", "const", "enum") else _tidied(value, names)
 
 
-def _patch_of(job: Schema) -> Schema:
-    """Return the merge patch of a job: every field is optional, and null resets it to its default."""
-    properties: Schema = {}
-    for name, schema in job["properties"].items():
-        without = {key: value for key, value in schema.items() if key != "default"}
-        if name in _MERGED:
-            properties[name] = {
-                "type": ["object", "null"],
-                "description": "The fields that change; they are merged into the job's definition.",
-            }
-        elif isinstance(kind := schema.get("type"), str):
-            words = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
-            properties[name] = without | {"type": [kind, "null"]} | words
-        else:
-            properties[name] = without
+def _patches_of(tidy: Mapping[str, Schema]) -> Schema:
+    """Return the merge patches of a job and of its target, retries and missed occurrences, by name: every field is
+    optional, and null resets it to its default.
+    """
+    made: Schema = {}
+    fields: Schema = {name: _nullable(schema) for name, schema in tidy["JobRequest"]["properties"].items()}
+    for name in _MERGED:
+        schema = tidy["JobRequest"]["properties"][name]
+        kinds = schema["oneOf"] if "oneOf" in schema else [{"$ref": schema["$ref"]}]
+        fields[name] = {
+            "type": ["object", "null"],
+            "description": "The fields that change; they are merged into the job's definition.",
+            "anyOf": [*(_merge(kind, tidy, made) for kind in kinds), {"type": "null"}],
+        }
+    return made | {"JobPatch": _patch(str(JobPatch.__doc__), fields)}
+
+
+def _patch(description: str, fields: Schema) -> Schema:
     return {
         "type": "object",
-        "description": JobPatch.__doc__,
-        "properties": properties,
+        "description": description,
+        "properties": fields,
         "additionalProperties": {"type": "null"},
     }
+
+
+def _merge(schema: Schema, tidy: Mapping[str, Schema], made: Schema) -> Schema:
+    """Return the schema of the values that are merged into those of a schema. Objects with a name become patches in
+    `made`.
+    """
+    match schema:
+        case {"$ref": str(ref), **rest}:
+            name = ref.removeprefix(PREFIX)
+            if f"{name}Patch" not in made:
+                inner = tidy[name]["properties"].items()
+                fields = {field: _nullable(_merge(each, tidy, made)) for field, each in inner}
+                made[f"{name}Patch"] = _patch(f"Some fields of {name}.", fields)
+            return rest | {"$ref": f"{PREFIX}{name}Patch"}
+        case {"oneOf": list(options), **rest} | {"anyOf": list(options), **rest}:
+            rest.pop("discriminator", None)  # a patch need not contain the type
+            return rest | {"anyOf": [_merge(each, tidy, made) for each in options]}
+        case {"additionalProperties": dict(values)}:
+            return schema | {"additionalProperties": _nullable(values)}
+    return schema
+
+
+def _nullable(schema: Schema) -> Schema:
+    without = {key: value for key, value in schema.items() if key != "default"}
+    if "const" in schema:
+        return without  # no object is without its type
+    if isinstance(kind := schema.get("type"), str):
+        words = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+        return without | {"type": [kind, "null"]} | words
+    return without
 
 
 def _step_job_of(job: Schema) -> Schema:
