@@ -398,3 +398,10 @@ def test_import_eventbridge_reads_the_scheduled_rules_of_the_account() -> None:
     assert "job nightly-a: cron(0 2 * * ? *)" in result.stderr
     assert "job nightly-b: " in result.stderr
     assert "2 jobs, 0 not imported" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["Rules", "Schedules"])
+def test_import_schedules_lists_that_a_response_has_further_pages(name: str) -> None:
+    found = entries({name: [], "NextToken": "next"})
+    assert [each.job for each in found] == [None]
+    assert "incomplete" in found[0].notes[0]
