@@ -69,7 +69,7 @@ def _objects(document: Parsed, file: str) -> Iterator[tuple[str, Any]]:
         # The items of a typed list have no kind (`kubectl get --raw`).
         kind = {"kind": "CronJob"} if value.get("kind") == "CronJobList" else {}
         for number, each in enumerate(value["items"]):
-            yield f"{file}:{document.line(f'items/{number}')}", kind | each if isinstance(each, Mapping) else each
+            yield f"{file}:{document.line(f'items/{number}')}", {**kind, **each} if isinstance(each, Mapping) else each
     else:
         yield f"{file}:{document.line()}", value
 
