@@ -398,3 +398,40 @@ def test_import_eventbridge_reads_the_scheduled_rules_of_the_account() -> None:
     assert "job nightly-a: cron(0 2 * * ? *)" in result.stderr
     assert "job nightly-b: " in result.stderr
     assert "2 jobs, 0 not imported" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["Rules", "Schedules"])
+def test_import_schedules_lists_that_a_response_has_further_pages(name: str) -> None:
+    found = entries({name: [], "NextToken": "next"})
+    assert [each.job for each in found] == [None]
+    assert "incomplete" in found[0].notes[0]
+
+
+def test_import_terraform_gives_a_target_to_the_rule_of_its_module_if_several_have_the_name() -> None:
+    modules = []
+    for region in ("eu-west-1", "us-east-1"):
+        rule = {"name": "nightly", "schedule_expression": "rate(1 day)"}
+        rule["arn"] = f"arn:aws:events:{region}:123456789012:rule/nightly"
+        target = {"rule": "nightly", "target_id": "t", "arn": f"arn:aws:lambda:{region}:123456789012:function:f"}
+        resources = [
+            {"address": f"module.{region}.{kind}.x", "mode": "managed", "type": kind, "values": values}
+            for kind, values in (("aws_cloudwatch_event_rule", rule), ("aws_cloudwatch_event_target", target))
+        ]
+        modules.append({"resources": resources})
+    document = {"values": {"root_module": {"child_modules": modules}}}
+    found = entries(document, Place("123456789012", "eu-west-1"))
+    assert [each.job is not None for each in found] == [True, False]
+
+
+def test_import_terraform_does_not_choose_between_rules_of_the_same_name() -> None:
+    rule = {"name": "nightly", "schedule_expression": "rate(1 day)"}
+    resources = [
+        {"address": f"aws_cloudwatch_event_rule.{name}", "type": "aws_cloudwatch_event_rule", "values": rule}
+        for name in ("a", "b")
+    ]
+    target = {"rule": "nightly", "target_id": "t", "arn": "arn:aws:lambda:eu-west-1:123456789012:function:f"}
+    address = "aws_cloudwatch_event_target.t"
+    resources.append({"address": address, "type": "aws_cloudwatch_event_target", "values": target})
+    found = entries({"values": {"root_module": {"resources": resources}}}, Place("123456789012", "eu-west-1"))
+    assert all(each.job is None for each in found)
+    assert any("several rules are named nightly" in note for each in found for note in each.notes)

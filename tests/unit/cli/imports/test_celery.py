@@ -58,7 +58,7 @@ def test_import_celery_sends_the_task_in_the_payload_to_a_url() -> None:
     _, monday = entries(APP, Runner(url="https://example.com/tasks"), zone="UTC")
     assert monday.job is not None
     assert monday.job["payload"] == {"task": "tasks.report", "args": [], "kwargs": {"to": "it's me"}}
-    assert monday.job["timezone"] == "UTC"
+    assert monday.job["timezone"] == "Europe/Berlin"
 
 
 @pytest.mark.parametrize(
@@ -288,3 +288,30 @@ def test_import_celery_odd_entry_does_not_end_the_import(odd: str, runner: Runne
     assert good.job is not None
     assert found.job is not None or found.notes
     assert found.notes
+
+
+def test_import_celery_does_not_import_an_entry_that_a_later_one_of_the_same_name_replaces() -> None:
+    first, second = entries("beat_schedule = {'x': {'task': 'a', 'schedule': 60}, 'x': {'task': 'b', 'schedule': 60}}")
+    assert first.job is None
+    assert "replaced" in first.notes[0]
+    assert second.job is not None
+    assert second.job["id"] == "x"
+
+
+def test_import_celery_does_not_import_a_disabled_entry() -> None:
+    found = entry("60", "'enabled': False")
+    assert found.job is None
+    assert "disabled" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "timezone = 'Asia/Tokyo'\nbeat_schedule = {'x': {'task': 'a', 'schedule': 60}}",
+        '{"timezone": "Asia/Tokyo", "beat_schedule": {"x": {"task": "a", "schedule": 60}}}',
+    ],
+)
+def test_import_celery_prefers_the_time_zone_of_the_file_to_the_option(text: str) -> None:
+    (found,) = entries(text, zone="Europe/Berlin")
+    assert found.job is not None
+    assert found.job["timezone"] == "Asia/Tokyo"

@@ -293,7 +293,7 @@ def test_import_crontab_does_not_run_lines_without_a_user_as_the_commands_of_one
     "line",
     [
         "7z a /b.7z /srv",
-        "git pull",
+        "docker pull x",
         "carl /usr/bin/poll",
         "php /opt/x.php",
         "backup /srv",
@@ -329,3 +329,59 @@ def test_import_crontab_knows_files_with_users_by_their_names(file: str, found: 
 def test_import_crontab_has_a_result_for_every_text(text: str, system: bool) -> None:
     for entry in entries(text, system=system):
         assert entry.job is not None or entry.notes
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "0/15 * * * *",
+        "0 0 L * *",
+        "0 0 LW * *",
+        "0 0 * * 5L",
+        "0 0 * * 5#2",
+        "0 0 ? * *",
+        "0 0 15W * *",
+        "0 0 * * 1,fri/2",
+    ],
+)
+def test_import_crontab_does_not_import_times_that_cron_reads_differently_or_rejects(schedule: str) -> None:
+    (entry,) = entries(f"{schedule} /bin/x\n")
+    assert entry.job is None
+    assert "cron" in entry.notes[0]
+
+
+@pytest.mark.parametrize("schedule", ["*/15 * * * *", "0-59/15 0 1 jul wed", "0 0 * mar-jul mon-wed/2"])
+def test_import_crontab_imports_steps_of_ranges_and_names_with_the_letters_of_other_schedulers(schedule: str) -> None:
+    (entry,) = entries(f"{schedule} /bin/x\n")
+    assert entry.job is not None, entry.notes
+
+
+def test_import_crontab_does_not_import_a_line_with_input_but_no_command() -> None:
+    (entry,) = entries("0 5 * * * %user% x\n")
+    assert entry.job is None
+    assert "no command" in entry.notes[0]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "app cd /srv/app && ./run.sh",
+        "app php artisan x",
+        "app ./run.sh",
+        "app ~/x",
+        "app [ -x /y ] && /y",
+        "app bash -lc x",
+    ],
+)
+def test_import_crontab_notes_that_an_unknown_word_before_a_program_can_be_a_user(command: str) -> None:
+    (entry,) = entries(f"0 5 * * * {command}\n")
+    assert any("app can be a program or a user" in note for note in entry.notes)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["make -C /srv x", "rsync -a ~/x /y", "nice php x", "sudo ./x", "docker pull x", "wget https://example.com"],
+)
+def test_import_crontab_does_not_take_usual_commands_for_users(command: str) -> None:
+    (entry,) = entries(f"0 5 * * * {command}\n")
+    assert not any("can be a program or a user" in note for note in entry.notes)

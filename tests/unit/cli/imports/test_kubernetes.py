@@ -227,3 +227,16 @@ def test_import_kubernetes_notes_every_value_that_it_cannot_use(spec: dict[str, 
 def test_import_kubernetes_rejects_an_unknown_policy() -> None:
     found = entry(concurrencyPolicy="forbid")
     assert (found.job, "concurrencyPolicy" in found.notes[0]) == (None, True)
+
+
+def test_import_kubernetes_lists_a_document_that_is_not_an_object_and_imports_the_others() -> None:
+    first, second, third = entries(f"- a\n---\n{to_yaml([BACKUP])}\n---\ntext\n")
+    assert (first.job, third.job) == (None, None)
+    assert "not a Kubernetes object" in first.notes[0]
+    assert second.job is not None
+
+
+def test_import_kubernetes_reads_the_items_of_a_list_of_cronjobs_which_have_no_kind() -> None:
+    item = {name: value for name, value in BACKUP.items() if name not in ("kind", "apiVersion")}
+    (found,) = entries(to_yaml([{"apiVersion": "batch/v1", "kind": "CronJobList", "items": [item]}]))
+    assert found.job is not None

@@ -318,3 +318,9 @@ def test_import_systemd_has_a_result_for_every_text(settings: list[tuple[str, st
         return
     assert found
     assert all(each.job is not None or each.notes for each in found)
+
+
+def test_import_systemd_explains_that_an_instance_of_a_template_cannot_be_added_to_the_input() -> None:
+    (found,) = entries(timer("Unit=job@a.service"), unit("job@.service", "[Service]", "ExecStart=/bin/x %i"))
+    assert found.job is None
+    assert "template" in found.notes[0]

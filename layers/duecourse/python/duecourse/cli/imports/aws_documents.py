@@ -10,6 +10,8 @@ from duecourse.cli.imports.cloudformation import of_template
 from duecourse.cli.imports.terraform import instances_of, of_terraform, resources_of, unknowns_of
 from duecourse.cli.manifests.json_text import read_json
 
+_INCOMPLETE = "the list is incomplete, because it has a NextToken; export all pages (without --max-items)"
+
 
 def read_values(text: str) -> Iterator[Any]:
     """Yield the values of a text: one JSON value, or one per line. Raises ValueError."""
@@ -41,6 +43,8 @@ def found_in(values: Iterable[Any], file: str, stage: Place) -> Iterator[Found]:
                 for each in _listed(value):
                     count += 1
                     yield from _of_response(each, f"{file} {count}")
+                if isinstance(value, Mapping) and value.get("NextToken"):
+                    yield Found(file, "NextToken", why=_INCOMPLETE)
 
 
 def _listed(value: Any) -> Iterator[Any]:

@@ -56,7 +56,7 @@ def read_beat(
     """
     is_json = text.lstrip().startswith("{")
     found_zone, tasks, left = _of_json(text, file) if is_json else of_python(text, file, zone)
-    used = zone or found_zone or "UTC"
+    used = found_zone or zone or "UTC"
     results = [converted(each.place, each.name, partial(_entry, each, runner, names, used, app, now)) for each in tasks]
     return [*results, *left]
 
@@ -79,6 +79,10 @@ def _entry(task: Task, runner: Runner, names: Names, zone: str, app: str | None,
     entry, told = task.value, task.name
     if not isinstance(entry, Mapping):
         return Entry(task.place, told, None, (_COMPUTED,))
+    if task.replaced:
+        return Entry(task.place, told, None, ("is replaced by a later entry of the same name, so it never runs",))
+    if entry.get("enabled") is False:
+        return Entry(task.place, told, None, ("is disabled, but a job would run; import it when it should run",))
     if computed := [name for name, value in entry.items() if isinstance(value, Computed)]:
         return Entry(task.place, told, None, (f"{', '.join(computed)} {_COMPUTED}",))
     called = entry.get("task")

@@ -39,6 +39,8 @@ class Task:
     name: str
     place: str
     value: Any
+    replaced: bool = False
+    """Whether a later entry of the dictionary has the same name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,19 @@ def of_python(text: str, file: str, zone: str | None) -> tuple[str | None, list[
     literals = [(each, pairs) for each in schedules if (pairs := _pairs(each.value)) is not None]
     chosen, pairs = next((each for each in literals if each[1]), literals[0] if literals else (None, []))
     first = None if chosen is None else chosen.line
-    found_zone = zone or _zone(module, writes, file)
-    tasks = [Task("?" if key is None else key, f"{file}:{value.lineno}", _entry(value)) for key, value in pairs]
+    try:
+        found_zone = _zone(module, writes, file)
+    except NotReadableError:
+        if zone is None:
+            raise
+        found_zone = zone
+    last = {key: number for number, (key, _) in enumerate(pairs)}
+    tasks = [
+        Task(
+            "?" if key is None else key, f"{file}:{value.lineno}", _entry(value), key is not None and last[key] > number
+        )
+        for number, (key, value) in enumerate(pairs)
+    ]
     why = f"is not imported: {_WRITE_LITERAL}"
     if first is not None:
         why = f"is not imported, because only the beat_schedule at {file}:{first} is; add its entries there"

@@ -77,6 +77,11 @@ def is_shell_word(word: str) -> bool:
     return word in _RESERVED or word in _NO_PROGRAM or word in _WRAPPERS or word in _SHELLS
 
 
+def is_program_word(word: str) -> bool:
+    """Return whether a word begins a command, rather than being an argument of another one."""
+    return is_shell_word(word) or _INTERPRETERS.fullmatch(word) is not None
+
+
 def _programs(command: str, depth: int) -> Iterator[str]:
     """Yield the names of the programs of a command."""
     while (shorter := _SUBSTITUTION.sub("_", command)) != command:

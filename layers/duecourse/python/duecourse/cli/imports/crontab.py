@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import PurePath
 from string import whitespace
 
-from duecourse.cli.imports.command_names import is_shell_word, program_of
+from duecourse.cli.imports.command_names import is_program_word, is_shell_word, program_of
 from duecourse.cli.imports.entry import Document, Entry, Names, Runner, converted, either_day, one_line, schedule_fault
 
 _ASSIGNMENT = re.compile(r"""^(["']?)([A-Za-z_]\w*)\1\s*=\s*(.*)$""", re.ASCII)
@@ -21,6 +21,7 @@ _FIELD = re.compile(
     r"(?:[\d*?,/#~L-]|(?:SUN|MON|TUE|WED|THU|FRI|SAT|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)\b)+"
 )
 """A word that is a field of a schedule, not a program."""
+_NAMED = re.compile(r"SUN|MON|TUE|WED|THU|FRI|SAT|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC", re.IGNORECASE)
 _USER = re.compile(r"[A-Za-z_][\w.-]*\$?", re.ASCII)
 SYSTEM_USERS = frozenset(
     re.findall(
@@ -52,7 +53,7 @@ _ANACRON = (
     "is a line of an anacrontab (period, delay, name, command), whose jobs have no fixed time; write it as a line of a "
     "crontab"
 )
-_BINARY = re.compile(r"/(?:usr|bin|sbin|opt)/")
+_BINARY = re.compile(r"/(?:usr|bin|sbin|opt)/|\.{1,2}/|~/|\$HOME/")
 """The start of the path of a program."""
 _ANACRON_LINE = re.compile(r"(?:[0-9]+|@[a-z]+)[ \t]+[0-9]+[ \t]+[A-Za-z][\w.-]+[ \t]", re.ASCII)
 _MAIL = (
@@ -180,6 +181,21 @@ def _why_none(line: str, parts: Sequence[str], wanted: int, *, system: bool) -> 
         return "random times (~) are not supported; write a time, and use jitter_seconds to spread it"
     if line.rstrip(_BLANKS).endswith("\\"):
         return _CONTINUED
+    if parts[-1].startswith("%"):
+        return "has only input (the text after %), and no command"
+    return None if line.startswith("@") else _foreign(schedule)
+
+
+def _foreign(schedule: str) -> str | None:
+    """Return why cron does not read the fields of a schedule as Duecourse does, or None."""
+    for item in re.split("[ ,]", schedule):
+        plain = _NAMED.sub("0", item).upper()
+        if re.fullmatch(r"\d+/\d+", plain):
+            return (
+                f"{item} has a step without a range, which cron reads as one value or rejects; write a range (0-59/15)"
+            )
+        if re.fullmatch(r"\?|L(-\d+)?|LW|\d+[LW]|\d+#\d", plain):
+            return f"has {item}, which cron rejects; if it runs elsewhere, create the job yourself"
     return None
 
 
@@ -208,7 +224,8 @@ def _suspect(command: str, user: str, state: _State) -> str | None:
 def _may_be_user(command: str, state: _State) -> bool:
     """Return whether the first word of a command can be a user: it is the name of one, or a program follows."""
     first, _, others = command.partition(" ")
-    return first in state.users or (_BINARY.match(others.lstrip()) is not None and program_of(command) == first)
+    following = _BINARY.match(others.lstrip()) or is_program_word(others.split(maxsplit=1)[0] if others.strip() else "")
+    return first in state.users or (bool(following) and program_of(command) == first)
 
 
 def _command(text: str, environment: Mapping[str, str], shell: str) -> tuple[str, bool]:

@@ -53,9 +53,11 @@ def read_cronjobs(text: str, *, file: str, runner: Runner, names: Names, zone: s
     entries: list[Entry] = []
     for document in documents:
         for place, value in _objects(document, file):
-            if not isinstance(value, Mapping) or value.get("kind") != "CronJob":
-                kind = value.get("kind") if isinstance(value, Mapping) else None
-                entries.append(Entry(place, f"kind: {kind}", None, ("is not a CronJob",)))
+            if not isinstance(value, Mapping):
+                entries.append(Entry(place, one_line(str(value), 60), None, ("is not a Kubernetes object",)))
+                continue
+            if value.get("kind") != "CronJob":
+                entries.append(Entry(place, f"kind: {value.get('kind')}", None, ("is not a CronJob",)))
                 continue
             entries.append(converted(place, "kind: CronJob", partial(_entry, value, place, runner, names, zone, now)))
     return entries
@@ -63,11 +65,11 @@ def read_cronjobs(text: str, *, file: str, runner: Runner, names: Names, zone: s
 
 def _objects(document: Parsed, file: str) -> Iterator[tuple[str, Any]]:
     value = document.value
-    if not isinstance(value, Mapping):
-        raise NotReadableError(f"{file}:{document.line()}: is not a Kubernetes object")
-    if isinstance(value.get("items"), list):
+    if isinstance(value, Mapping) and isinstance(value.get("items"), list):
+        # The items of a typed list have no kind (`kubectl get --raw`).
+        kind = {"kind": "CronJob"} if value.get("kind") == "CronJobList" else {}
         for number, each in enumerate(value["items"]):
-            yield f"{file}:{document.line(f'items/{number}')}", each
+            yield f"{file}:{document.line(f'items/{number}')}", {**kind, **each} if isinstance(each, Mapping) else each
     else:
         yield f"{file}:{document.line()}", value
 

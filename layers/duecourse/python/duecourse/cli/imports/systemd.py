@@ -189,6 +189,8 @@ def _job(
     if "@" in stem:
         raise NotExactError("is a template or its instance; write a unit for each instance")
     name = timer.last("Timer", "Unit", f"{stem}.service")
+    if "@" in name:
+        raise NotExactError(f"starts {name}, an instance of a template; write a unit for each instance")
     service = units.get(name)
     if service is None:
         raise NotExactError(f"starts {name}, which is not in the input; add it (systemctl cat {shlex.quote(name)})")

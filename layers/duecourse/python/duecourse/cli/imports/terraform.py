@@ -30,20 +30,35 @@ def of_terraform(
         if kind in _OF_TERRAFORM
     ]
     targets = [(address, each) for address, kind, each in given if kind == "aws_cloudwatch_event_target"]
-    rules = {str(each.get("Name")) for _, kind, each in given if kind == "aws_cloudwatch_event_rule"}
+    rules = [(address, each.get("Name")) for address, kind, each in given if kind == "aws_cloudwatch_event_rule"]
+    owners = {address: _owner(address, each.get("Rule"), rules) for address, each in targets}
     for address, kind, each in given:
         place, name = f"{file} {address}", re.sub(r"^.*?\.?aws_\w+\.", "", address)
         if kind == "aws_scheduler_schedule":
             start = f"scheduler:{stage.region}:{stage.account}:schedule/default"
             yield from of_source({"Target": None, **each}, place, name, start, stage)
         elif kind == "aws_cloudwatch_event_rule":
-            own = [target for _, target in targets if target.get("Rule") == each.get("Name")]
+            own = [target for other, target in targets if owners[other] == address]
             enabled = {"State": "DISABLED"} if each.get("IsEnabled") is False else {}
             start = f"events:{stage.region}:{stage.account}:rule"
             yield from of_source({**each, **enabled, "Targets": own}, place, name, start, stage)
     for address, each in targets:
-        if str(each.get("Rule")) not in rules:
-            yield Found(f"{file} {address}", address, why=f"its rule {_shown(each.get('Rule'))} is not in the file")
+        if owners[address] is None:
+            named = _shown(each.get("Rule"))
+            why = f"several rules are named {named}" if named in map(_shown, dict(rules).values()) else ""
+            yield Found(f"{file} {address}", address, why=why or f"its rule {named} is not in the file")
+
+
+def _owner(address: str, name: object, rules: Iterable[tuple[str, object]]) -> str | None:
+    """Return the address of the rule of a target. If rules in several regions have its name, it is the one in the
+    target's module, with the target's index.
+    """
+    named = [other for other, each in rules if each == name]
+    module, _, own = address.rpartition("aws_cloudwatch_event_target.")
+    near = [other for other in named if other.rpartition("aws_cloudwatch_event_rule.")[0] == module]
+    index = own.partition("[")[2]
+    same = [other for other in near if other.partition("aws_cloudwatch_event_rule.")[2].partition("[")[2] == index]
+    return next((found[0] for found in (named, near, same) if len(found) == 1), None)
 
 
 def unknowns_of(plan: Mapping[str, Any]) -> dict[str, Any]:
