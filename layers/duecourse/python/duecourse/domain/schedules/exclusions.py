@@ -213,6 +213,8 @@ class Exclusions:
         """Return the first occurrence strictly after `after` that is not excluded or replaced. With `until`, an
         occurrence after this instant need not be found.
         """
+        if (at := schedule.next(after)) is None or not self.excludes(at):
+            return at
         found = None
         for part in schedule.parts:
             low, high, at = self._known.get(part, (0, 0, None))
@@ -239,6 +241,14 @@ class Exclusions:
             work.spend(_step(schedule.on_wall))
             at = schedule.next(resume)
         return at
+
+    def excludes(self, occurrence: int) -> bool:
+        """Return whether an occurrence is excluded or replaced."""
+        at = bisect_right(self.windows, occurrence, key=itemgetter(0)) - 1
+        if occurrence in self.instants or (at >= 0 and occurrence <= self.windows[at][1]):
+            return True
+        wall = self.zone.wall(occurrence)
+        return self.days.last_from(wall // DAY_SECONDS) is not None or bool(self.times and self.times.excludes(wall))
 
     def skip(self, occurrence: int) -> int | None:
         """Return None if the occurrence is not excluded, else an instant after which the search for the next one
