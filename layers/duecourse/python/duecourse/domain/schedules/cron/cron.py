@@ -692,8 +692,8 @@ def _times(hours: list[int], minutes: list[int], seconds: list[int]) -> str:
     """Describe the times of a day: single times if there are few, else the smallest step and the hours to which it
     applies.
     """
-    clock = [_clock(hour, minute, second) for hour in hours for minute in minutes[:7] for second in seconds[:7]]
     if len(hours) * len(minutes) * len(seconds) <= _LISTED and len(hours) < 24:
+        clock = [_clock(hour, minute, second) for hour in hours for minute in minutes for second in seconds]
         return "at " + _joined(clock)
     if len(minutes) == 1 and len(seconds) == 1:
         return _hourly(hours, minutes[0], seconds[0])
