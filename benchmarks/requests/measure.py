@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.requests.cases import FAT, FAT_NAMES, JOB, LARGE, Case, Event, compact
 from benchmarks.requests.cost import Cost
 from benchmarks.requests.of_calendars import USERS, calendars, user
-from benchmarks.requests.of_jobs import busy, halved, hard, seldom, wide
+from benchmarks.requests.of_jobs import busy, halved, hard, many, moved, seldom, wide
 from benchmarks.requests.of_keys import store_keys
 from benchmarks.requests.of_limits import KEY, hold, limits, places
 from benchmarks.requests.of_runs import LETTERS
@@ -157,6 +157,8 @@ class Desk:
             self.send(path, body, "PUT")
         for number in range(USERS):
             self.send("/v1/jobs", user(number))
+        for ten in (many, moved):
+            self.send("/v1/jobs/batch", {"jobs": [ten(number) for number in range(100)]})
         store_keys(self)
         self._runs()
 

@@ -27,6 +27,7 @@ def of_jobs() -> Iterator[Case]:
         dry_run="true",
     )
     yield Case("PUT /v1/jobs/{job_id}", "a payload of 200 KB that replaces another", _replace)
+    yield Case("PUT /v1/jobs/{job_id}", "10 schedules with 24 exclusions and an hour of jitter", _reschedule)
     yield Case("PATCH /v1/jobs/{job_id}", "a payload of 200 KB that replaces another", _patch)
     yield Case("DELETE /v1/jobs/{job_id}", "a payload of 200 KB, 20 tags", _delete, 204)
     yield Case("DELETE /v1/jobs/{job_id}", "a workflow of 300 jobs of 40 KB", _delete_workflow, 204)
@@ -47,6 +48,8 @@ def of_jobs() -> Iterator[Case]:
     yield get("GET /v1/jobs", "400 jobs of 40 KB with a tag, none of which matches", tag="wide", search="nobody")
     yield get("GET /v1/jobs", "jobs of 40 KB, none of which matches", prefix="wide", search="nobody")
     yield Case("GET /v1/jobs", "100 jobs with 27 exclusions, which leave one minute a year", _hard)
+    yield get("GET /v1/jobs", "100 jobs with 10 schedules, 24 exclusions and a calendar", limit="100", prefix="many")
+    yield get("GET /v1/jobs", "100 jobs with 10 schedules, which move off most days", limit="100", prefix="moved")
     yield get("GET /v1/jobs/{job_id}", "a payload of 200 KB", "/v1/jobs/large-000")
     yield get("GET /v1/jobs/{job_id}/history", "100 changes", "/v1/jobs/changed/history", limit="100")
     yield Case("POST /v1/jobs/{job_id}/rename", "a payload of 200 KB, 20 tags", _rename)
@@ -69,6 +72,11 @@ def of_jobs() -> Iterator[Case]:
         "POST /v1/schedules/preview",
         "100 occurrences, with 27 exclusions, which leave one minute a year",
         lambda: {name: hard(0)[name] for name in ("schedule", "timezone", "exclude")} | {"count": 100},
+    )
+    yield send(
+        "POST /v1/schedules/preview",
+        "100 occurrences of 10 schedules, which move off most days",
+        lambda: {name: moved(0)[name] for name in ("schedule", "timezone", "exclude", "on_excluded")} | {"count": 100},
     )
     yield send(
         "POST /v1/jobs/spread",
@@ -129,6 +137,37 @@ def halved() -> dict[str, Any]:
         "id": "zzz-halved",
         "exclude": ["*/2 * * * * *", *(f"{n}-{n + 4} * * 2 *" for n in range(0, 50, 2))],
     }
+
+
+def many(number: int) -> dict[str, Any]:
+    """Return a job with ten schedules, exclusions and a calendar."""
+    return JOB | {
+        "id": f"many-{number:03}",
+        "schedule": [f"*/{each + 10} * * * * *" for each in range(10)],
+        "timezone": "Europe/Berlin",
+        "exclude": [f"{each},{each + 30} {each} */2 * *" for each in range(24)],
+        "calendar": "calendar-001",
+        "jitter_seconds": 3600,
+        "max_runs": 1 + number,
+    }
+
+
+def moved(number: int) -> dict[str, Any]:
+    """Return a job with ten schedules whose occurrences move to one day of the year."""
+    return JOB | {
+        "id": f"moved-{number:03}",
+        "schedule": [f"{each} 9 * * *" for each in range(10)],
+        "timezone": "Europe/Berlin",
+        "exclude": ["* * 1-30 * *", "* * 31 1-11 *"],
+        "on_excluded": "next",
+        "max_runs": 1 + number,
+    }
+
+
+def _reschedule(desk: Desk) -> Event:
+    body = many(0) | {"max_runs": 1_000 + next(desk.numbers)}
+    del body["id"]
+    return compact("PUT", "/v1/jobs/many-000", body)
 
 
 def _hard(desk: Desk) -> Event:

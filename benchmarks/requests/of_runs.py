@@ -50,6 +50,7 @@ def of_runs() -> Iterator[Case]:
     yield get(explain, "an instant after 400 records", "/v1/jobs/dying/explain", at=LATER)
     yield get(explain, "a job of a workflow with 1,000 jobs", "/v1/jobs/m0999/explain", at=LATER)
     yield get(explain, "a job with 27 exclusions, which leave one minute a year", "/v1/jobs/zzz-000/explain", at=LATER)
+    yield get(explain, "a job with 10 schedules, 24 exclusions and a calendar", "/v1/jobs/many-001/explain", at=LATER)
     later = "2026-12-20T00:00:01Z"
     yield get(
         explain, "an instant after the 10,000 runs that 26 exclusions leave", "/v1/jobs/zzz-halved/explain", at=later

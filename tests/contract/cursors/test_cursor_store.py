@@ -127,6 +127,18 @@ def test_cursor_store_shows_the_error_of_a_quarantined_cursor(any_tables: Tables
     assert any_tables.job_store(clock).get_cursor("default", "a").error == "schedule: it makes no sense"
 
 
+def test_cursor_store_claim_quarantines_a_cursor_whose_next_occurrence_cannot_be_found(any_tables: Tables) -> None:
+    put(any_tables, "a")
+    old = cursor(job(id="a"))
+    left = replace(moved(old, None), last=None, error="exclude: " + "x" * 500)
+    store = any_tables.cursor_store(SettableClock(NOON))
+    assert results(store.claim([Claim(old, left)], 1)) == [ClaimResult.WON]
+    assert due(any_tables, NOON + 3000) == []
+    found = any_tables.job_store(SettableClock(NOON)).get_cursor("default", "a")
+    assert (found.occurrence, found.last, len(found.error)) == (None, None, 400)
+    assert results(store.claim([claim_of("a", 850)], 1)) == [ClaimResult.LOST]
+
+
 def test_cursor_store_quarantined_cursor_is_not_restored_by_a_stale_claim(any_tables: Tables) -> None:
     put(any_tables, "a", "b")
     store, clock = any_tables.cursor_store(SettableClock(NOON)), SettableClock(NOON)

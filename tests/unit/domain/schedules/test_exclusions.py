@@ -5,6 +5,9 @@
 - The preview and the bounds of a search.
 """
 
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from random import Random
 
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse.domain.schedules.calendars import Calendar, CalendarSizeError, named
-from duecourse.domain.schedules.exclusions import MAX_MOVE_DAYS, ExclusionError, packed_days
+from duecourse.domain.schedules.exclusions import MAX_MOVE_DAYS, ExclusionError, compile_exclusions, packed_days
 from duecourse.domain.schedules.preview import MAX_EXCLUDED, preview
 from duecourse.domain.schedules.schedule import Occurrences, moved_from, moved_to, occurrences_of
 from tests.support.schedule_oracle import Reading, by_days
@@ -311,6 +314,105 @@ class TestLongSearches:
         with pytest.raises(ScheduleError, match="takes too long; use fewer or simpler cron expressions") as refused:
             rate.next(utc("2026-03-01 00:00"))
         assert refused.value.field == "exclude"
+
+
+DAYS = tuple(f"* * {day} * *" for day in range(1, 29))
+
+
+def calls(function: Callable[[], object]) -> int:
+    """The number of function calls that a function makes."""
+    count = 0
+
+    def counting(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(counting)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def parts(text: str) -> str:
+    """Ten schedules."""
+    return "|".join(text.format(n, n + 10) for n in range(10))
+
+
+class TestWork:
+    """The work of a search has a bound, whatever the schedule and its exclusions are."""
+
+    @pytest.mark.parametrize("zone", ["UTC", "Africa/Casablanca"])
+    @pytest.mark.parametrize(
+        ("schedule", "exclude", "on_excluded"),
+        [
+            ("* * * * * *", ("* 0-22 * * *", "* 23 * 1-11 *", "0-58 23 * 12 *"), "skip"),
+            ("* * * * * *", (*NIGHTS, "* 23 * 1-11 *", "0-58 23 * 12 *", "59 23 1-30 12 *"), "skip"),
+            ("* * * * * *", (*NIGHTS, "* 23 * * *", "2026-12-01"), "skip"),
+            ("rate(1 second)", ("*/2 * * * * *", "1-59/2 * * * * *"), "skip"),
+            (parts("{} * * * * *"), (*NIGHTS, "* 23 * 1-11 *", "0-58 23 * 12 *"), "skip"),
+            (parts("{} 9 W#{} * *"), DAYS, "skip"),
+            (parts("{} 9 W#{} * *"), DAYS, "previous"),
+            ("0 9 W#3 * *", ("* * * * MON-FRI",), "previous"),
+            ("0 9 * * *", ("* * * * *",), "next"),
+            ("0 9 * * *", ("* * 1-30 * *", "* 9 * * *"), "next"),
+            ("*/7 * * * *", ("* * 2-30 * *", "*/7 * * * *"), "next"),
+            (parts("{} 9 15 6 *"), ("* * * 1-11 *",), "next"),
+            (parts("{} 9 {} 6 *"), (*DAYS[:20], "* * 21-31 * *"), "next"),
+            (
+                "* * * * * *",
+                ("2026-12-01T00:00:00Z/2030-01-01T00:00:00Z/catch_up", *NIGHTS[:20], "* 20-23 * * *"),
+                "skip",
+            ),
+        ],
+    )
+    def test_exclusions_search_makes_a_bounded_number_of_calls(
+        self, zone: str, schedule: str, exclude: tuple[str, ...], on_excluded: str
+    ) -> None:
+        spec = ScheduleSpec(schedule, zone, anchor=0, on_excluded=on_excluded)
+        occurrences_of.cache_clear()
+        compile_exclusions.cache_clear()
+
+        def search() -> None:
+            with suppress(ScheduleError):
+                occurrences_of("", "", spec, exclude=exclude).next(utc("2026-11-28 00:00"))
+
+        assert calls(search) < 200_000
+
+    @pytest.mark.parametrize(
+        ("schedule", "exclude", "on_excluded", "expected"),
+        [
+            ("rate(1 day)", ("2026-11-01/2030-12-31",), "skip", "2031-01-01 00:00"),
+            ("rate(1 second)", ("2026-11-01/2030-12-31",), "skip", "2031-01-01 00:00"),
+            ("0 0 29 2 *", ("2028-02-29", "2032-02-29", "2036-02-29"), "skip", "2040-02-29 00:00"),
+            ("0 0 29 2 *", ("* * * * SUN-FRI",), "skip", "2048-02-29 00:00"),
+            (
+                "*/30 * * * * *",
+                ("* 0-8,18-23 * * *", "* * * * SAT,SUN", "2026-11-01/2029-12-31"),
+                "skip",
+                "2030-01-01 09:00",
+            ),
+            ("rate(30 seconds)", ("* 0-8,18-23 * * *", "* * * * SAT,SUN", "* * * 11 *"), "skip", "2026-12-01 09:00"),
+            (
+                "0 9 * * MON",
+                tuple(f"{year}-01-01/{year}-12-31" for year in range(2026, 2032)),
+                "skip",
+                "2032-01-05 09:00",
+            ),
+            ("0 9 * * MON", ("* * * 1-11 *", "0-59 9 1-30 12 *"), "skip", "2029-12-31 09:00"),
+            ("0 9 W#1 * *", ("2026-11-01/2040-12-31",), "skip", "2041-01-01 09:00"),
+            ("0 9 1 * *", ("* * 1-30 * *", "* * 31 1-11 *"), "next", "2026-12-31 09:00"),
+            ("*/5 * * * *", ("* * * * SAT,SUN", "* 0-7,18-23 * * *"), "next", "2026-11-30 08:00"),
+        ],
+    )
+    def test_exclusions_of_many_years_are_passed(
+        self, schedule: str, exclude: tuple[str, ...], on_excluded: str, expected: str
+    ) -> None:
+        spec = ScheduleSpec(schedule, anchor=0, on_excluded=on_excluded)
+        at = occurrences_of("", "", spec, exclude=exclude).next(utc("2026-11-28 00:00"))
+        assert at == utc(expected)
 
 
 class TestPreview:

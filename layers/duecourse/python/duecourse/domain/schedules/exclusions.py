@@ -21,7 +21,16 @@ from duecourse.domain.schedules.calendars import CATCH_UP, PREFIX, days_of, pack
 from duecourse.domain.schedules.cron.cron import EPOCH, Cron, DaySet, lowest, parse_cron, parse_eventbridge
 from duecourse.domain.schedules.cron.pattern import HORIZON_YEARS, Pattern
 from duecourse.domain.schedules.error import ScheduleError
-from duecourse.domain.schedules.open_times import ALL_TIMES, ANY, STEP, Recurring, Wanted, Work, excluded_times
+from duecourse.domain.schedules.open_times import (
+    ALL_TIMES,
+    ANY,
+    STEP,
+    Recurring,
+    Wanted,
+    Work,
+    excluded_times,
+    too_long,
+)
 from duecourse.domain.schedules.zones.zone import Zone, ZoneSource, cycles_beyond, load_zone
 
 MAX_EXCLUSIONS = 40
@@ -61,8 +70,8 @@ class _Times(Protocol):
         ...
 
 
-MAX_PASSES = 400
-"""The maximum number of ranges of excluded days that a move passes."""
+MOVE = 100
+"""The work of a step of a schedule whose occurrences move."""
 
 _HORIZON_DAYS = HORIZON_YEARS * 366
 _HORIZON = _HORIZON_DAYS * DAY_SECONDS
@@ -108,12 +117,17 @@ class Days:
         return bits
 
     def end(self, day: int) -> int:
-        """Return the first day from `day` on that is not excluded, or a day that is more than 50 years later."""
+        """Return the first day from `day` on that is not excluded, or a day that is more than 50 years later. Raises
+        ScheduleError if the search takes too long.
+        """
         first, end = self._passed[0]
         if first <= day < end:
             return end
         first, limit = day, min(day + _HORIZON_DAYS, _LAST_DAY)
+        left = self.recurring.months
         while day <= limit and (last := self.last_from(day)) is not None:
+            if (left := left - 1) < 0:
+                raise too_long()
             day = last + 1
         self._passed[0] = first, day
         return day
@@ -199,6 +213,8 @@ class Exclusions:
         """Return the first occurrence strictly after `after` that is not excluded or replaced. With `until`, an
         occurrence after this instant need not be found.
         """
+        if (at := schedule.next(after)) is None or not self.excludes(at):
+            return at
         found = None
         for part in schedule.parts:
             low, high, at = self._known.get(part, (0, 0, None))
@@ -222,9 +238,17 @@ class Exclusions:
         while at is not None and (resume := self._skip(at, schedule, limit, work)) is not None:
             if resume >= limit:
                 return None
-            work.spend(STEP)
+            work.spend(_step(schedule.on_wall))
             at = schedule.next(resume)
         return at
+
+    def excludes(self, occurrence: int) -> bool:
+        """Return whether an occurrence is excluded or replaced."""
+        at = bisect_right(self.windows, occurrence, key=itemgetter(0)) - 1
+        if occurrence in self.instants or (at >= 0 and occurrence <= self.windows[at][1]):
+            return True
+        wall = self.zone.wall(occurrence)
+        return self.days.last_from(wall // DAY_SECONDS) is not None or bool(self.times and self.times.excludes(wall))
 
     def skip(self, occurrence: int) -> int | None:
         """Return None if the occurrence is not excluded, else an instant after which the search for the next one
@@ -277,7 +301,7 @@ class Exclusions:
             free = self.times.first_open(wanted, found, until, work)
             if free is None or free == found:
                 return free
-            work.spend(STEP)
+            work.spend(_step(on_wall))
             found = pattern.first_from(free)
         return found
 
@@ -302,6 +326,11 @@ class WorkingDays(DaySet):
     def __init__(self, days: DaySet, off: Days) -> None:
         super().__init__(days.of_month, days.of_week)
         self._off = off
+
+    @property
+    def longest_search(self) -> int:
+        """The maximum number of months without a matching day that a search passes."""
+        return self._off.recurring.months
 
     def mask(self, length: int, first: int, low: int = 0, /) -> int:
         """Return the matching days of the month whose first day has the number ``low``."""
@@ -364,7 +393,9 @@ class Moved:
                     return day * DAY_SECONDS + found % DAY_SECONDS
                 source = found // DAY_SECONDS
             low = high + 1
-        for _ in range(MAX_PASSES):
+        work = Work()
+        while True:
+            work.spend(MOVE)
             found = self._pattern.first_from(low * DAY_SECONDS)
             if found is None or (self._days.recurring and found > wall + _HORIZON):
                 return None
@@ -373,8 +404,9 @@ class Moved:
             if target is not None:
                 return target * DAY_SECONDS + found % DAY_SECONDS
             end = self._days.end(source)
+            if self._days.last_from(end) is not None:
+                return None  # all days of 50 years are excluded
             low = end if self._step < 0 else end - MAX_MOVE_DAYS
-        return None
 
     def _sources(self, day: int) -> tuple[int, int]:
         """Return the first and the last day whose occurrences move to `day` if it is not excluded. If it is excluded,
@@ -416,6 +448,11 @@ class Moved:
         day, second = divmod(wall, DAY_SECONDS)
         target = self.target(day)
         return None if target is None or target == day else target * DAY_SECONDS + second
+
+
+def _step(on_wall: tuple[Pattern, Wanted] | None) -> int:
+    """Return the work of a step from one excluded occurrence to the next one."""
+    return MOVE if on_wall is not None and isinstance(on_wall[0], Moved) else STEP
 
 
 @lru_cache(maxsize=4096)

@@ -23,8 +23,24 @@ MAX_WORK = 8_000
 STEP = 10
 """The work of a step from one excluded time to the next time of the schedule."""
 
+_MONTH = 8
+"""The work of a month in a search for a day, in addition to that of its expressions."""
+
 _MAX_KNOWN = 32
 """The maximum number of merged exclusions that are kept."""
+
+
+_MAX_MONTHS = 640
+"""The maximum number of months whose excluded days are kept: those of the longest search."""
+
+
+def too_long() -> ScheduleError:
+    """Return the error of a search that exceeds its bound."""
+    return ScheduleError(
+        "exclude",
+        "excludes so many times of the schedule that the search for the next occurrence takes too long; "
+        "use fewer or simpler cron expressions, or write a schedule without the excluded times",
+    )
 
 
 class Work:
@@ -39,11 +55,7 @@ class Work:
         """Count the work. Raises ScheduleError on `exclude` if the search exceeds MAX_WORK."""
         self._left -= units
         if self._left < 0:
-            raise ScheduleError(
-                "exclude",
-                "excludes so many times of the schedule that the search for the next occurrence takes too long; "
-                "use fewer or simpler cron expressions, or write a schedule without the excluded times",
-            )
+            raise too_long()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +102,7 @@ def excluded_times(cron: Cron) -> DailyTimes:
 class Recurring:
     """Cron expressions that exclude times. A *key* is the set of the expressions that match a day (bit n: the nth)."""
 
-    __slots__ = ("_day", "_days_of", "_minute", "_month", "_open", "crons", "times")
+    __slots__ = ("_day", "_days_of", "_last", "_matched", "_minute", "_month", "_open", "crons", "times")
 
     def __init__(self, crons: Iterable[Cron]) -> None:
         self.crons = tuple(crons)
@@ -104,6 +116,8 @@ class Recurring:
         # threads may overwrite each other's value, but never read a partial one.
         self._month: tuple[int, int, dict[int, int]] = (0, 0, {})
         self._open: dict[tuple[DailyTimes, int], int] = {}
+        self._matched: dict[int, int] = {}
+        self._last = (0, 0, 0)
         self._day = (0, -1)
         self._minute = (-1, 0, 0)
 
@@ -115,8 +129,26 @@ class Recurring:
         """Return the first day of this day's month, and the days of the month that any expression matches (bit 0: the
         first day).
         """
-        low, high, days = self._days(day, None)
-        return low, ((1 << high - low) - 1) & ~days.get(0, 0)
+        last = self._last
+        if last[0] <= day < last[1]:
+            return last[0], last[2]
+        first = date.fromordinal(day + EPOCH).replace(day=1)
+        low = first.toordinal() - EPOCH
+        bits = self._matched.get(low)
+        if bits is None:
+            bits = 0
+            for cron, _ in self._days_of:
+                bits |= _mask(cron, first)
+            if len(self._matched) >= _MAX_MONTHS:
+                self._matched.clear()
+            self._matched[low] = bits
+        self._last = low, low + length_of(first.year, first.month), bits
+        return low, bits
+
+    @property
+    def months(self) -> int:
+        """The maximum number of months that a search for a day may pass."""
+        return MAX_WORK // (_MONTH + len(self._days_of))
 
     def excludes(self, wall: int) -> bool:
         """Return whether an expression excludes this wall second."""

@@ -14,7 +14,8 @@ at its first use.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
+from datetime import MAXYEAR, date
+from functools import lru_cache
 
 from duecourse.domain.schedules.error import ScheduleError, refuse, shown
 
@@ -220,7 +221,8 @@ class DaysOfMonth:
             if 0 < day <= length:
                 bits |= 1 << (_nearest_weekday(day, length, first) - 1)
         if self.working:
-            days = [day for day in range(length) if (first + day) % 7 not in (0, 6) and not off >> day & 1]
+            free = _weekdays(length, first) & ~off
+            days = members(free) if free.bit_count() >= min(map(abs, self.working)) else []
             for n in self.working:
                 if abs(n) <= len(days):
                     bits |= 1 << days[n - 1 if n > 0 else n]
@@ -287,6 +289,11 @@ class DaySet:
         self._masks: dict[int, int] = {}
 
     @property
+    def longest_search(self) -> int:
+        """The maximum number of months without a matching day that a search passes: all that there are."""
+        return MAXYEAR * 12
+
+    @property
     def both(self) -> bool:
         """Whether a day must match both fields (True) or one of them (False)."""
         return self.of_month.starred or self.of_week.starred or self.of_week.required
@@ -313,6 +320,12 @@ class DaySet:
         """Return the same as ``mask``, without the cache. ``off`` is the same as in ``DaysOfMonth.mask``."""
         month, week = self.of_month.mask(length, first, off), self.of_week.mask(length, first)
         return month & week if self.both else month | week
+
+
+@lru_cache
+def _weekdays(length: int, first: int) -> int:
+    """Return the days from Monday to Friday in a month of this length that begins on weekday ``first``."""
+    return sum(1 << day for day in range(length) if (first + day) % 7 not in (0, 6))
 
 
 def _nearest_weekday(day: int, length: int, first: int) -> int:
@@ -679,8 +692,8 @@ def _times(hours: list[int], minutes: list[int], seconds: list[int]) -> str:
     """Describe the times of a day: single times if there are few, else the smallest step and the hours to which it
     applies.
     """
-    clock = [_clock(hour, minute, second) for hour in hours for minute in minutes[:7] for second in seconds[:7]]
     if len(hours) * len(minutes) * len(seconds) <= _LISTED and len(hours) < 24:
+        clock = [_clock(hour, minute, second) for hour in hours for minute in minutes for second in seconds]
         return "at " + _joined(clock)
     if len(minutes) == 1 and len(seconds) == 1:
         return _hourly(hours, minutes[0], seconds[0])

@@ -17,6 +17,7 @@ from datetime import date
 from typing import Protocol
 
 from duecourse.domain.schedules.cron.cron import ALL_WEEKDAYS, DAY, EPOCH, Cron, DaySet, length_of, lowest, members
+from duecourse.domain.schedules.open_times import too_long
 
 #: With at most this many firings per day, the table has one entry per firing. With more, it has one entry per minute,
 #: and the seconds are separate.
@@ -213,11 +214,15 @@ class MonthPattern:
         return low, low + length, self._days.mask(length, (low + 4) % 7, low) if named else 0
 
     def _later(self, day: int) -> tuple[int, int, int] | None:
-        """Return the first month with a matching day that begins at or after this first day of a month."""
-        at = date.fromordinal(day + EPOCH)
+        """Return the first month with a matching day that begins at or after this first day of a month. Raises
+        ScheduleError if excluded days make the search too long.
+        """
+        at, left = date.fromordinal(day + EPOCH), self._days.longest_search
         for year in self._years_from(at.year):
             for month in self._months:
                 if year > at.year or month >= at.month:
+                    if (left := left - 1) < 0:
+                        raise too_long()
                     low = date(year, month, 1).toordinal() - EPOCH
                     length = length_of(year, month)
                     mask = self._days.mask(length, (low + 4) % 7, low)
