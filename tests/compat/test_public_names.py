@@ -12,8 +12,11 @@ from tests.support.release_code import RELEASES, releases
 CORRECTED = {
     "new limit: Spread.offset_minutes exclusiveMaximum 60",
     "narrower limit: Notify.on maxItems 7 -> 6",
+    "gone from http: Stats always has lanes",
 }
-"""Limits that 1.0.0 applied, but stated incorrectly in its document."""
+"""Limits that 1.0.0 applied, but stated incorrectly in its document; and the depths of the lanes of all tenants, which
+GET /v1/stats showed to each tenant (CHANGELOG.md).
+"""
 
 
 @pytest.fixture(scope="module")

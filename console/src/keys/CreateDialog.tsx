@@ -54,7 +54,10 @@ export function CreateDialog({ close }: { close(): void }) {
         requests_per_minute: 60,
         debounce_seconds: debounce === "" ? null : Number(debounce),
         signed,
-        events: events.split(",").map((each) => each.trim()).filter((each) => each !== ""),
+        events: events
+          .split(",")
+          .map((each) => each.trim())
+          .filter((each) => each !== ""),
       };
       const { data } = await fetcher.POST("/v1/keys", { body });
       setUrl(data === undefined ? null : `${API.href.replace(/\/$/, "")}${data.path}`);
