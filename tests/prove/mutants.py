@@ -301,7 +301,12 @@ MUTANTS = (
         "at = state.open_until",
         "probes",
     ),
-    Mutant("jobs are not completed", "if ending and complete_if_ended(", "if False and complete_if_ended(", "plain"),
+    Mutant(
+        "jobs are not completed",
+        "if job.ends_by(soon) and complete_if_ended(",
+        "if False and complete_if_ended(",
+        "plain",
+    ),
     Mutant(
         "claimed though not all was sent",
         "            if all(fine):\n                sent.append(planned)",

@@ -77,7 +77,7 @@ class Replay:
     _jobs: dict[str, Job] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        wiring, this = Wiring[Any](SimpleNamespace(result_buckets={})), cast(Any, self)
+        wiring, this = Wiring[Any](SimpleNamespace(result_buckets={}, run_retention_days=90)), cast(Any, self)
         wiring.jobs = wiring.runs = wiring.timers = wiring.wait_queues = wiring.inputs = wiring.lanes = this
         wiring.notices = wiring.bus = wiring.results = wiring.clock = wiring.randomness = this
         wiring.workflows = NoWorkflows()
