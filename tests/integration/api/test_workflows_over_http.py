@@ -415,6 +415,22 @@ def test_workflows_deletion_ends_a_redriven_step_of_an_ended_run(
     assert desk.world.runs("nightly") == [run]
 
 
+def test_workflows_deletion_leaves_the_steps_of_a_redriven_run_that_has_ended(desk: Desk) -> None:
+    jobs = {"extract": INLINE, "alert": INLINE | {"after": ["extract"], "when": "any_failure"}}
+    desk.put(NIGHTLY | {"jobs": jobs})
+    desk.world.caller.answer = failing("extract", "alert")
+    desk.world.until(NOON + 70)
+    desk.world.caller.answer = lambda _: Returned()
+    for step in jobs:
+        desk.api.post({}, f"/v1/runs/{step}.20261121T120100Z/redrive")
+    desk.world.until(NOON + 80)
+    before = {name: desk.world.runs(name) for name in ("nightly", "extract", "alert")}
+    assert [runs[0].state for runs in before.values()] == [RunState.SUCCEEDED, RunState.SUCCEEDED, RunState.SKIPPED]
+    assert desk.api.delete("/v1/jobs/nightly").status == 204
+    desk.world.until(NOON + 100)
+    assert {name: desk.world.runs(name) for name in before} == before
+
+
 @pytest.mark.parametrize("overlap", ["skip", "allow"])
 def test_workflows_deletion_ends_a_run_older_than_a_thousand_others(desk: Desk, overlap: str) -> None:
     desk.put(NIGHTLY | {"overlap": overlap, "jobs": {"slow": {"job": {"target": HTTP_TARGET}}}})

@@ -20,7 +20,7 @@ from duecourse.domain.tenants.rate import Budget, Charge
 from duecourse.domain.workflows.check import Path, WorkflowFault, graph_faults, step_faults, time_faults
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef, read_ref
 from duecourse.domain.workflows.results import result_faults
-from duecourse.domain.workflows.state import WorkflowState
+from duecourse.domain.workflows.state import WorkflowOutcome, WorkflowState
 from duecourse.messages import Cancel, RunMessage, message_about
 from duecourse.ports import (
     Clock,
@@ -268,6 +268,8 @@ class CancelRuns:
             return []
         ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
         state = WorkflowState(graph, run.occurrence, run.suffix, ends)
+        if state.outcome is not WorkflowOutcome.OPEN:
+            return []  # the steps that ran again have ended, too
         return WorkflowMessages(run.identity, graph, now, self.randomness).cancellations(state.to_cancel())
 
 
