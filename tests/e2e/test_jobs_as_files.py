@@ -64,7 +64,8 @@ def test_jobs_as_files_crontab_is_imported_applied_and_run_by_a_worker(system: S
     assert imported.exit_code == 0, imported.output
     applied = command(system, "apply", "-f", str(folder), "--yes")
     assert applied.exit_code == 0, applied.output
-    run = system.client.run_job("files-echo")
+    (file,) = folder.glob("files-echo-*")
+    run = system.client.run_job(file.stem)
     environment = {"AWS_ENDPOINT_URL": system.stack.endpoint, "AWS_REGION": REGION}
     environment |= {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 

@@ -94,5 +94,5 @@ def test_import_rejects_missing_or_conflicting_targets_and_missing_files(
 
 def test_import_error_names_a_file_of_another_format(run: Run, folder: Path) -> None:
     refused = run("import", "kubernetes", "my.crontab", "--queue", "q")
-    assert refused.exit_code == 1
+    assert refused.exit_code == 3
     assert "my.crontab:" in refused.stderr

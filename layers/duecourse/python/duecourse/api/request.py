@@ -210,6 +210,4 @@ def request_key(key: str | None, value: Any, place: str = "") -> RequestKey | No
         text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     except RecursionError:
         raise malformed(f"The body is nested too deeply; use at most {MAX_DEPTH} levels.") from None
-    return RequestKey(
-        sha256(f"{place}\n{key}".encode(errors="surrogatepass")).hexdigest(), sha256(text.encode()).hexdigest()
-    )
+    return RequestKey(sha256(f"{place}\n{key}".encode()).hexdigest(), sha256(text.encode()).hexdigest())

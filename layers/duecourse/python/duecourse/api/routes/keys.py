@@ -335,7 +335,7 @@ def _name_of(request: Request) -> str | None:
         return read_key(request)
     for header in SENDERS_KEYS:
         if found := request.headers.get(header):
-            return f"{header} {found[:255]}"
+            return f"{header} {found[:255]}".encode(errors="replace").decode()  # without unpaired surrogates
     return None
 
 
