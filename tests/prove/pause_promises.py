@@ -15,6 +15,9 @@ Finding = tuple[str, str]
 SLACK_SECONDS = 3
 """How long a request, a message or a call may take in calm times."""
 
+MOST_WAITING = 20
+"""The maximum number of occurrences that wait when a pause begins."""
+
 JUDGED = {"create", "pause", "resume"}
 """The operations of histories that are judged: the definition of the job stays the same."""
 
@@ -92,8 +95,11 @@ class _Job:
         catches = all(catch_up for _, _, catch_up in self.paused)
         if not catches or self.body["missed"]["policy"] != "run_all":
             return
+        covered = sum((end - begin) / self.every for begin, end, _ in self.paused)
+        if covered + MOST_WAITING > self.body["missed"]["max_missed"]:
+            return  # the oldest occurrences beyond max_missed are recorded as missed
         for run in self.runs:
-            if run["state"] == "SKIPPED":
+            if run["state"] == "SKIPPED" and run["reason"] != "replaced":  # that is the rule `newest` of overlaps
                 text = f"{run['id']} ({run['count']}): {run['reason']}, paused {self._told()}"
                 yield "a resume with catch_up runs what waited and what the pause covered", text
 
