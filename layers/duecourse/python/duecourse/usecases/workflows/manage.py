@@ -12,6 +12,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.edit import same
 from duecourse.domain.jobs.job import UNREAD, Job, Reservation
+from duecourse.domain.runs.decision import WorkflowOutcome
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
@@ -20,7 +21,7 @@ from duecourse.domain.tenants.rate import Budget, Charge
 from duecourse.domain.workflows.check import Path, WorkflowFault, graph_faults, step_faults, time_faults
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef, read_ref
 from duecourse.domain.workflows.results import result_faults
-from duecourse.domain.workflows.state import WorkflowOutcome, WorkflowState
+from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import Cancel, RunMessage, message_about
 from duecourse.ports import (
     Clock,
