@@ -104,7 +104,7 @@ class _Job:
                 yield "a resume with catch_up runs what waited and what the pause covered", text
 
     def _left_out(self) -> Iterator[Finding]:
-        """Without a catch-up, no occurrence of a pause runs, at any time. The clocks of a worker and the API may differ."""
+        """Without a catch-up, no occurrence of a pause runs, at any time. Clocks may differ."""
         if any(catch_up for _, _, catch_up in self.paused):
             return
         least = 1 + self.result.world.plan.conditions.skew
