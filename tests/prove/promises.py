@@ -104,22 +104,8 @@ class Promises:
 
     # Rest.
 
-    def _waits_for_resumes(self) -> bool:
-        """Whether only runs of paused jobs are left that were enqueued before a change of their job (known gaps)."""
-        paused = {
-            job
-            for job, shown in self.result.jobs.items()
-            if shown is not None
-            and shown["state"] == "PAUSED"
-            and any(done.operation.what in ("replace", "patch") for done in self.done[job])
-        }
-        messages = [message for lane in self.world.lanes for message in lane.messages]
-        return all(any(f'"job_id":"{job}"' in message.body for job in paused) for message in messages)
-
     def quiet(self) -> Iterator[Finding]:
         """The stage comes to rest once no more runs are due."""
-        if any(queue.messages for queue in self.world.lanes) and self._waits_for_resumes():
-            return
         if not self.result.drained:
             left = {queue.settings.name: len(queue.messages) for queue in self.world.lanes if queue.messages}
             yield "the stage comes to rest", f"messages left: {left}, e.g. {_example(self.world.lanes)}"
