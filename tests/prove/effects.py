@@ -183,7 +183,7 @@ class AllPromises(BreakerPromises):
     # Wait queues of jobs that forbid overlap.
 
     def _turns(self) -> Iterator[Finding]:
-        """When a run ends, the next one in line starts."""
+        """When a run ends, the next one in line starts. It may then wait for its rate (docs/runs.md#rates)."""
         for job in {calls[0].job for calls in self.calls.values()}:
             given = self.definitions(job)
             manual = all(each.get("overlap") == "queue" and each.get("schedule") is None for each in given)
@@ -200,7 +200,9 @@ class AllPromises(BreakerPromises):
             began = sorted((self.calls[name][0].began, name) for name in asked if self.calls.get(name))
             for (_, before), (instant, name) in pairwise(began):
                 over = self.result.runs.get(before, {}).get("finished_at")
-                if over is not None and instant > max(at(over), asked[name]) + PROMPT_SECONDS:
+                if over is None or instant <= max(at(over), asked[name]) + PROMPT_SECONDS:
+                    continue
+                if instant > self.rate_allows(self.calls[name][0]) + PROMPT_SECONDS:
                     yield (
                         "the next run in the wait queue starts when the one before it ends",
                         f"{told(self.calls[name][0])}, {before} ended at {at(over) - START:.2f}",

@@ -177,7 +177,12 @@ MUTANTS = (
         "        asked = self.rates.ask(job.tenant, key, limited, in_turn=in_turn)",
         "paces",
     ),
-    Mutant("runs overtake those that wait for a rate", "(in_turn or spent.line <= at)", "True", "paces"),
+    Mutant(
+        "runs overtake those that wait for a rate",
+        "(in_turn or spent.line + min(step, counted) <= at)",
+        "True",
+        "paces",
+    ),
     Mutant(
         "each instant of a rate is left out",
         "first, last - step, step, free_at if",
