@@ -205,6 +205,23 @@ def test_pause_catches_up_occurrences_of_an_earlier_definition_by_a_round_if_the
     assert (120, *RAN) in told(world)
 
 
+def test_pause_again_leaves_occurrences_of_an_earlier_definition_to_its_end(world: World) -> None:
+    world.add(job("*/2 * * * *", missed=ALL, overlap=Overlap.ALLOW))
+    late = delayed(world, 120)
+    world.until(NOON + 200)
+    world.office.edit(expression="* * * * *")
+    for _ in range(2):
+        world.office.pause()
+        world.wheel.give_back(late)
+        world.until(world.clock.now() + 30)
+        assert not world.wheel.hold_back(120)
+        world.office.resume(catch_up=True)
+        late = world.wheel.hold_back(120)
+    world.wheel.give_back(late)
+    world.until(NOON + 310)
+    assert told(world) == [(120, *RAN), (240, *RAN), (300, *RAN)]  # 180 was not an occurrence then
+
+
 def test_pause_catches_up_runs_of_an_earlier_definition_in_the_wait_queue(world: World) -> None:
     hang = [True]
     world.caller.answer = lambda call: Failed("no", retryable=True, retry_after=100.0) if hang else Returned("fine")

@@ -611,7 +611,13 @@ def binds_nobody(job: Job, run: Run) -> bool:
 
 def instead_of(run: Run, decision: Decision) -> Decision:
     """Return a decision for a run without a record, changed so that it overwrites this record."""
-    return replace(decision, previous=run) if isinstance(decision, Start | Transition) else decision
+    match decision:
+        case Start() | Transition():
+            return replace(decision, previous=run)
+        case PutBack(skipped=Transition() as skipped):
+            return replace(decision, skipped=replace(skipped, previous=run))
+        case _:
+            return decision
 
 
 def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:

@@ -172,12 +172,15 @@ def outdated(request: StartRequest, job: Job, context: AttemptContext, now: floa
 
 def _before_pause(request: StartRequest, job: Job, skipped: Transition, now: float) -> Decision:
     """Return the decision for a run that was due before its job was paused, and has not started. `skipped` is its
-    record until the resume. A run without a record needs none if the paused job still has the definition that enqueued
-    it: then the resume finds its occurrence in the schedule.
+    record until the resume. A run without a record needs none if the paused job still has the definition of its
+    occurrence: then the resume finds the occurrence in the schedule. A resume has enqueued occurrences of earlier
+    definitions again.
     """
     if job.state is not JobState.PAUSED:
         return RetryLater(job.paused_until or now, "its job is resumed, but not yet by this clock")
-    if not job.earlier or job.earlier[-1].generation != request.generation:
+    latest = job.earlier[-1] if job.earlier else None
+    again = latest is not None and request.caught_up_at is None and request.due <= latest.since
+    if latest is None or latest.generation != request.generation or again:
         return PutBack("the job was changed, then paused, before it started", skipped, earlier=True)
     return PutBack("the job was paused before it started", None if skipped.previous is None else skipped)
 
