@@ -383,7 +383,7 @@ MUTANTS = (
     ),
     Mutant(
         "a worker skips for good what waited when a pause began",
-        "return _before_pause(request, job, now) if job.is_paused(now)",
+        "return _before_pause(request, job, not_run(request, job, context, PAUSED), now) if job.is_paused(now)",
         "return not_run(request, job, context, PAUSED) if job.is_paused(now)",
         "pauses",
     ),
