@@ -11,16 +11,13 @@ from typing import NamedTuple
 
 import pytest
 
+from scripts.generated import FILES
 from tests.support.template import ROOT
 
 FOLDER = ROOT / "docs" / "recipes"
 PAGE = ROOT / "CONTRIBUTING.md"
 PACKAGE = Path("layers/duecourse/python")
-CLIENT = PACKAGE / "duecourse/client"
-GENERATED = {
-    *map(str, (PACKAGE / "duecourse/api/openapi/openapi.json", "docs/api.md", "console/src/shared/kinds.json")),
-    *(str(CLIENT / name) for name in ("bodies.py", "models.py", "methods.py", "async_methods.py")),
-}
+GENERATED = {*FILES, "docs/api.md"}
 """Files that `make openapi` writes."""
 
 PREPARED = """
@@ -165,9 +162,8 @@ class Copy:
     def apply(self, diff: str) -> None:
         """Apply a diff, then write what is generated."""
         self.run("git", "apply", "-", given=diff)
+        self.python("-m", "scripts.generated")
         self.python("-m", "duecourse.api.openapi", "docs/api.md")
-        self.python("-m", "scripts.client_code")
-        self.python("-m", "scripts.console_kinds")
 
     def lint(self, files: list[str]) -> None:
         """The checks of the changed files that need no cache."""
