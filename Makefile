@@ -117,7 +117,7 @@ bench-console: setup ## measure the console's first page and a list of 10,000 jo
 	$(BIN)/python -m benchmarks.console
 
 openapi: setup ## write the table of docs/api.md; setup writes the other generated files: openapi.json, clients, console's targets
-	@$(BIN)/python -m duecourse.api.openapi docs/api.md
+	@$(BIN)/python -m scripts.openapi docs/api.md
 
 fuzz: setup ## send random requests to the API for 10 minutes (FUZZ_SECONDS=600), and run the random tests
 	DUECOURSE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -m fuzz

@@ -73,9 +73,9 @@ def up_to_date() -> bool:
 
 def write() -> None:
     """Write the files. Their sources are the modules that this process has imported."""
-    from duecourse.api.openapi.document import as_text, assemble
     from scripts import console_kinds
     from scripts.client_code.written import written
+    from scripts.openapi.document import as_text, assemble
 
     document = as_text(assemble())
     texts = {DOCUMENT: document, KINDS: console_kinds.written(), **written(json.loads(document))}

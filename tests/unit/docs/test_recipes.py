@@ -128,7 +128,7 @@ def apply(diff: str, copy: Copy) -> None:
     """Apply a diff, then write what is generated."""
     copy.run("git", "apply", "-", given=diff)
     copy.python("-m", "scripts.generated")
-    copy.python("-m", "duecourse.api.openapi", "docs/api.md")
+    copy.python("-m", "scripts.openapi", "docs/api.md")
 
 
 def lint(files: list[str], copy: Copy) -> None:

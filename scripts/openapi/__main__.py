@@ -1,11 +1,11 @@
-"""`python -m duecourse.api.openapi <page>`: write the table of routes in the page (docs/api.md)."""
+"""`python -m scripts.openapi <page>`: write the table of routes in the page (docs/api.md)."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from duecourse.api.openapi.document import with_table
+from scripts.openapi.document import with_table
 
 
 def main(page: str) -> None:
