@@ -25,7 +25,7 @@ SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproduci
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
 
-setup: ## create or update .venv and node_modules from the lock files
+setup: ## create or update .venv and node_modules from the lock files, and the generated files
 	@scripts/setup.sh
 
 demo: setup ## run the whole system on this machine for two minutes and show each run of four jobs
@@ -116,10 +116,8 @@ bench-hops: setup ## local stack: measure workflows, with 1,000 steps and with w
 bench-console: setup ## measure the console's first page and a list of 10,000 jobs in a browser (3 minutes)
 	$(BIN)/python -m benchmarks.console
 
-openapi: setup ## write the files that are generated from the API: openapi.json, docs/api.md, clients, console's targets
-	$(BIN)/python -m duecourse.api.openapi docs/api.md
-	$(BIN)/python -m scripts.client_code
-	$(BIN)/python -m scripts.console_kinds
+openapi: setup ## write the table of docs/api.md; setup writes the other generated files: openapi.json, clients, console's targets
+	@$(BIN)/python -m scripts.openapi docs/api.md
 
 fuzz: setup ## send random requests to the API for 10 minutes (FUZZ_SECONDS=600), and run the random tests
 	DUECOURSE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -m fuzz

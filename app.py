@@ -6,11 +6,12 @@ from pathlib import Path
 
 from infra.application import build
 from infra.settings.config import ConfigError
+from scripts.generated import GenerationError
 
 if __name__ == "__main__":
     try:
         build(checked=True, settings=Path(__file__).parent / "settings").synth()
-    except ConfigError as error:
+    except (ConfigError, GenerationError) as error:
         sys.exit(f"duecourse: {error}")
     except RuntimeError as error:
         if not str(error).startswith("ValidationFailed"):

@@ -14,6 +14,7 @@ from infra.settings.config import ConfigError, StageConfig
 from infra.settings.deployment_settings import with_deployment_settings
 from infra.stack import DuecourseStack
 from infra.stages import STAGES, from_context
+from scripts.generated import refresh
 
 CHINA = "cn-"
 """The prefix of the names of AWS regions in China."""
@@ -54,8 +55,9 @@ def build(
     `checked` application is validated with CloudFormation's rules when it is synthesised; stages for AWS are also
     validated with cdk-nag's rules. A finding raises a RuntimeError and is written to stderr. Raises ConfigError for
     invalid settings, for the deployment of an API without authorization to AWS, and for a region that does not support
-    a setting of the stage.
+    a setting of the stage, and GenerationError.
     """
+    refresh()  # the layer and the console contain generated files
     # The rules take seconds to load, which is not acceptable for callers that only read the template.
     app = App(outdir=outdir, context=context, analytics_reporting=False, builtin_cloud_formation_validation=checked)
     context_of = app.node.try_get_context

@@ -1,15 +1,12 @@
-"""`python -m scripts.console_kinds`: write the console's data about targets and overlap, generated from the domain."""
+"""The console's data about targets and overlap, generated from the domain."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.targets.kinds import TARGETS, TargetField, TargetKind
-
-FILE = Path(__file__).resolve().parent.parent / "console" / "src" / "shared" / "kinds.json"
 
 
 def written() -> str:
@@ -37,7 +34,3 @@ def _field(name: str, field: TargetField) -> dict[str, Any]:
     found: dict[str, Any] = {"label": field.label, "kind": field.edited_as, "hint": field.hint}
     found |= {"standard": field.standard, "options": options}
     return {"path": ["target", name]} | {key: value for key, value in found.items() if value is not None}
-
-
-if __name__ == "__main__":
-    FILE.write_text(written(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Create the project's environment: uv, the locked Python packages, the project, and the Node tools.
+"""Create the project's environment: uv, locked Python packages, the project, Node tools and the generated files.
 
 scripts/setup.sh runs this script for `make setup`, on which every other target depends. It requires Python 3.11 or
 later, and uses only the standard library. Each completed step writes a stamp with a hash of its inputs: a second run
@@ -21,6 +21,7 @@ from pathlib import Path
 
 from infra.uv import OWN, base_python, environment, find_uv
 from scripts.failures import cause_of, cause_of_download, local_cause
+from scripts.generated import GenerationError, refresh
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".tools"
@@ -188,6 +189,7 @@ def setup() -> None:
         changed = step("python", python_wanted, VENV / "bin" / "python", lambda: make_environment(VENV, base_python()))
         changed |= step("project", project_wanted, VENV / "bin" / "duecourse", lambda: install_project(VENV))
         changed |= step("node", node_wanted, ROOT / "node_modules" / ".bin" / "cdk", install_node_tools)
+        changed |= refresh(str(VENV / "bin" / "python"))
     if changed:
         say(f"ready after {time.monotonic() - began:.0f} s")
 
@@ -195,7 +197,7 @@ def setup() -> None:
 if __name__ == "__main__":
     try:
         setup()
-    except SetupError as error:
+    except (SetupError, GenerationError) as error:
         sys.exit(f"setup: {error}")
     except OSError as error:
         sys.exit(f"setup: {cause_of(error, ROOT)}")

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from duecourse.cli.local.emulator.environment import without_proxy
 from duecourse.testing.memory.tables import MemoryTables
+from scripts.generated import refresh
 from tests.support import emulators, in_process
 from tests.support.shared import shared
 from tests.support.tables import Stores, Tables, create_tables
@@ -49,6 +50,8 @@ ONE_SYSTEM = {
 
 def pytest_configure() -> None:
     """Set up the session before tests are collected."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        refresh()
     check_tiers()
 
 

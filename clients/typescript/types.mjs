@@ -1,11 +1,16 @@
 // Writes src/schema.ts from openapi.json, without two rules that TypeScript cannot express beside properties: an `anyOf`
 // that requires one of several fields (the type would be unknown, which accepts every mistake), and rules for fields
 // without a name of their own (which would reject the named ones).
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import openapiTS, { astToString } from "openapi-typescript";
 import ts from "typescript";
 
 const DOCUMENT = new URL("../../layers/duecourse/python/duecourse/api/openapi/openapi.json", import.meta.url);
+const OPERATIONS = new URL("src/operations.ts", import.meta.url);
+if (![DOCUMENT, OPERATIONS].every(existsSync)) {
+  console.error("openapi.json or operations.ts is missing: run make setup in the root of the repository");
+  process.exit(1);
+}
 
 const document = JSON.parse(readFileSync(DOCUMENT, "utf-8"));
 for (const schema of Object.values(document.components.schemas)) {

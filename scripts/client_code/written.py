@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Any
 
-from duecourse.api.openapi.served import FILE
 from scripts.client_code.bodies import bodies
 from scripts.client_code.document import Document
 from scripts.client_code.methods import methods
 from scripts.client_code.models import models
 from scripts.client_code.typescript import typescript
-
-ROOT = Path(__file__).resolve().parents[2]
-CLIENT = ROOT / "layers" / "duecourse" / "python" / "duecourse" / "client"
-FILES = ("models.py", "bodies.py", "methods.py", "async_methods.py")
-TYPESCRIPT = ROOT / "clients" / "typescript" / "src" / "operations.ts"
+from scripts.generated import CLIENT, OPERATIONS, ROOT
 
 
-def written() -> dict[Path, str]:
-    """Return the files' contents, formatted like the repository's code."""
-    document = Document(json.loads(FILE.read_bytes()))
-    made = (
-        models(document),
-        bodies(document),
-        methods(document, asynchronous=False),
-        methods(document, asynchronous=True),
-    )
-    python = {CLIENT / name: _formatted(code, name) for name, code in zip(FILES, made, strict=True)}
-    return python | {TYPESCRIPT: typescript(document)}
+def written(api: Mapping[str, Any]) -> dict[str, str]:
+    """Return the text of each file by its path in the repository. `api` is the OpenAPI document."""
+    document = Document(api)
+    python = {
+        "models": models(document),
+        "bodies": bodies(document),
+        "methods": methods(document, asynchronous=False),
+        "async_methods": methods(document, asynchronous=True),
+    }
+    files = ((f"{CLIENT}/{name}.py", code) for name, code in python.items())
+    return {file: _formatted(code, file) for file, code in files} | {OPERATIONS: typescript(document)}
 
 
-def _formatted(code: str, name: str) -> str:
-    ruff, file = str(Path(sys.executable).with_name("ruff")), ("--stdin-filename", str(CLIENT / name), "-")
-    fixed = [ruff, "check", "--quiet", "--fix", "--select", "F401,I", *file]
-    code = subprocess.run(fixed, input=code, capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    shaped = [ruff, "format", "--quiet", *file]
-    return subprocess.run(shaped, input=code, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+def _formatted(code: str, file: str) -> str:
+    """Return the code in the format of the repository, without unused imports."""
+    for work in (("check", "--fix", "--select", "F401,I"), ("format",)):
+        command = [sys.executable, "-m", "ruff", *work, "--quiet", "--stdin-filename", file, "-"]
+        code = subprocess.run(command, input=code, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT).stdout
+    return code

@@ -28,8 +28,8 @@ def record(name: str, tree: Path) -> None:
     folder = RELEASES / name
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / "code.zip"
+    pack_stage(tree, folder / "stage.zip")  # writes the tree's generated files, which are part of its code
     pack(tree, archive)
-    pack_stage(tree, folder / "stage.zip")
     with TemporaryDirectory(prefix="duecourse-release-") as scratch, emulators.ministack(Path(scratch)) as endpoint:
         scene = ask(archive, "play", tables=fresh_tables(endpoint))
         scene["endings"] = ask(archive, "carry on", definitions=table_definitions(), scene=scene)

@@ -52,6 +52,11 @@ def test_lock_files_test_environment_has_the_versions_that_functions_run() -> No
     assert versions("layers/dependencies/requirements.txt").items() <= versions("requirements/dev.txt").items()
 
 
+def test_lock_files_versions_are_those_of_an_isolated_build() -> None:
+    requires = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    assert dict(each.split("==") for each in requires).items() <= versions("requirements/dev.txt").items()
+
+
 def test_lock_files_server_extra_matches_the_packages_of_the_functions() -> None:
     """But for botocore, which the layer pins to what the emulator resolves with, and what every program has."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

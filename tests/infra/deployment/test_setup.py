@@ -60,9 +60,14 @@ def setup(checkout: Path, tmp_path: Path) -> Setup:
 PYTHON = f'exec {base_python()} "$@"'
 
 
+# The interpreter of the environment can only write the generated files, as up to date.
 UV = """case "$1 $2" in
     --version*) echo uv 0.13.8 ;;
-    venv*) /bin/mkdir -p .venv/bin; echo > .venv/bin/python ;;
+    venv*)
+        /bin/mkdir -p .venv/bin .build
+        printf '#!/bin/sh\\ncase "$2" in *generated*) echo {} > .build/generated.json ;; *) exit 1 ;; esac\\n' \\
+            > .venv/bin/python
+        /bin/chmod +x .venv/bin/python ;;
     "pip install") echo > .venv/bin/duecourse ;;
     *) %s ;;
 esac"""
@@ -118,7 +123,7 @@ def test_setup_retry_succeeds_after_a_failure_and_a_third_run_does_nothing(setup
 
 
 def test_setup_full_disk_is_reported_in_one_message_with_the_remedy(setup: Setup, checkout: Path) -> None:
-    full = UV.replace("echo > .venv/bin/python", "echo > .venv/bin/python; /bin/ln -s /dev/full .venv/.made")
+    full = UV.replace("/bin/chmod +x .venv/bin/python", "/bin/ln -s /dev/full .venv/.made")
     done = setup(python3=PYTHON, uv=full % "exit 0", node="echo v22.1.0", npm=NPM)
     assert done.returncode == 1
     assert done.stderr.startswith("setup: No space left on device: the disk is full: free about 3 GB")

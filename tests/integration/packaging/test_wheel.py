@@ -40,14 +40,19 @@ def needed(lines: list[str] | None, extra: str = "") -> set[str]:
     return found
 
 
+def link(site: Path, packages: set[str]) -> None:
+    """Install these distributions into a folder."""
+    for package in packages:
+        files = distribution(package).files or []
+        for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
+            (site / top).symlink_to(Path(str(distribution(package).locate_file(top))))
+
+
 def run(wheel: Path, tmp_path: Path, program: str, extra: str = "") -> str:
     """What a program prints that has the wheel with what it requires, and nothing else."""
     site = tmp_path / "site"
     site.mkdir()
-    for package in needed(requirements(wheel), extra):
-        files = distribution(package).files or []
-        for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
-            (site / top).symlink_to(Path(str(distribution(package).locate_file(top))))
+    link(site, needed(requirements(wheel), extra))
     lines = f"import sys; sys.path += {[str(wheel), str(site)]!r}\n{program}"
     command = [sys.executable, "-I", "-S", "-c", lines]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={})

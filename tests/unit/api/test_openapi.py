@@ -13,10 +13,10 @@ import jsonschema_rs
 import pytest
 import schemathesis
 
-from duecourse.api.openapi.components import TAGS
-from duecourse.api.openapi.document import as_text, assemble, braces, with_table
 from duecourse.api.openapi.served import FILE, document
 from duecourse.api.routes.table import ROUTES
+from scripts.openapi.components import TAGS
+from scripts.openapi.document import as_text, assemble, braces, with_table
 from tests.support.api import untouchable_client
 from tests.support.openapi import resolved, validator
 

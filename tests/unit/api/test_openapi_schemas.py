@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jsonschema_rs
 import pytest
 
-from duecourse.api.openapi.document import assemble
+from scripts.openapi.document import assemble
 from tests.support.openapi import resolved, validator
 
 Schema = dict[str, Any]

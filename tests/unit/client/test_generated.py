@@ -2,7 +2,6 @@
 
 import inspect
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +13,14 @@ from duecourse.client.bodies import JobPatch, JobRequest, StepJob, WorkflowReque
 from scripts.client_code.document import NOT_METHODS
 from scripts.client_code.names import snake
 from scripts.client_code.written import written
+from scripts.generated import ROOT
 
-WRITTEN = written()
+WRITTEN = written(json.loads(FILE.read_bytes()))
 
 
-@pytest.mark.parametrize("file", WRITTEN, ids=lambda file: file.name)
-def test_generated_client_matches_openapi_json(file: Path) -> None:
-    assert file.read_text() == WRITTEN[file], "run make openapi"
+@pytest.mark.parametrize("file", WRITTEN)
+def test_generated_client_matches_openapi_json(file: str) -> None:
+    assert (ROOT / file).read_text() == WRITTEN[file]
 
 
 def test_generated_client_has_every_operation_as_a_method_of_both_clients_with_the_same_arguments() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from duecourse.api.openapi.examples import NEW_WORKFLOW
 from duecourse.testing import Answer, Scheduler, TargetCall
+from scripts.openapi.examples import NEW_WORKFLOW
 
 ROOT = Path(__file__).parents[3]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md")))

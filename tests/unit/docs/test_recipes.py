@@ -1,9 +1,7 @@
 """The recipes in docs/recipes: each diff applies to this tree, touches few files and does what it says."""
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,16 +9,13 @@ from typing import NamedTuple
 
 import pytest
 
+from scripts.generated import FILES
 from tests.support.template import ROOT
+from tests.support.tree_copy import Copy
 
 FOLDER = ROOT / "docs" / "recipes"
 PAGE = ROOT / "CONTRIBUTING.md"
-PACKAGE = Path("layers/duecourse/python")
-CLIENT = PACKAGE / "duecourse/client"
-GENERATED = {
-    *map(str, (PACKAGE / "duecourse/api/openapi/openapi.json", "docs/api.md", "console/src/shared/kinds.json")),
-    *(str(CLIENT / name) for name in ("bodies.py", "models.py", "methods.py", "async_methods.py")),
-}
+GENERATED = {*FILES, "docs/api.md"}
 """Files that `make openapi` writes."""
 
 PREPARED = """
@@ -129,6 +124,21 @@ def diffs() -> dict[str, str]:
     return {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.diff"))}
 
 
+def apply(diff: str, copy: Copy) -> None:
+    """Apply a diff, then write what is generated."""
+    copy.run("git", "apply", "-", given=diff)
+    copy.python("-m", "scripts.generated")
+    copy.python("-m", "scripts.openapi", "docs/api.md")
+
+
+def lint(files: list[str], copy: Copy) -> None:
+    """The checks of the changed files that need no cache."""
+    code = [file for file in files if file.endswith(".py")]
+    ruff = str(Path(sys.executable).with_name("ruff"))
+    copy.run(ruff, "check", "--no-cache", *code)
+    copy.run(ruff, "format", "--check", "--no-cache", *code)
+
+
 def touched(diff: str) -> list[str]:
     """The files of a diff."""
     return re.findall(r"^\+\+\+ b/(\S+)$", diff, re.MULTILINE)
@@ -147,62 +157,12 @@ def test_recipes_change_few_files_and_no_generated_ones(name: str) -> None:
     assert not GENERATED & set(files)
 
 
-class Copy:
-    """A copy of this tree without what git ignores."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.bin = Path(sys.executable).parent
-        listed = self.run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", at=ROOT)
-        for name in filter(None, listed.split("\0")):
-            if (ROOT / name).is_file():
-                (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(ROOT / name, folder / name)
-        for modules in ("node_modules", "console/node_modules"):
-            if (ROOT / modules).is_dir():
-                (folder / modules).symlink_to(ROOT / modules)
-
-    def apply(self, diff: str) -> None:
-        """Apply a diff, then write what is generated."""
-        self.run("git", "apply", "-", given=diff)
-        self.python("-m", "duecourse.api.openapi", "docs/api.md")
-        self.python("-m", "scripts.client_code")
-        self.python("-m", "scripts.console_kinds")
-
-    def lint(self, files: list[str]) -> None:
-        """The checks of the changed files that need no cache."""
-        code = [file for file in files if file.endswith(".py")]
-        self.run(str(self.bin / "ruff"), "check", "--no-cache", *code)
-        self.run(str(self.bin / "ruff"), "format", "--check", "--no-cache", *code)
-
-    def python(self, *arguments: str) -> str:
-        """Run Python with the copy's code."""
-        return self.run(sys.executable, *arguments)
-
-    def run(self, *command: str, given: str = "", at: Path | None = None) -> str:
-        """What a command writes, in the copy or `at` another folder. It must succeed."""
-        paths = os.pathsep.join(map(str, (self.folder / PACKAGE, self.folder / "cdk", self.folder)))
-        more = {"PYTHONPATH": paths, "GIT_CEILING_DIRECTORIES": str(self.folder.parent)}
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "GIT_"))}
-        done = subprocess.run(
-            command,
-            cwd=at or self.folder,
-            env=inherited | more,
-            input=given,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"{' '.join(command[:3])}:\n{done.stdout[-6000:]}{done.stderr[-3000:]}"
-        return done.stdout
-
-
 @pytest.fixture(params=RECIPES)
 def recipe(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Copy, Recipe]]:
     """A copy of this tree with a recipe applied."""
     copy, diff = Copy(tmp_path), diffs()[request.param]
-    copy.apply(diff)
-    copy.lint(touched(diff))
+    apply(diff, copy)
+    lint(touched(diff), copy)
     yield copy, RECIPES[request.param]
     shutil.rmtree(tmp_path)
 

@@ -35,7 +35,8 @@ from duecourse.domain.targets.targets import (
     TaskTarget,
     WorkflowTarget,
 )
-from scripts.console_kinds import FILE, written
+from scripts import generated
+from scripts.console_kinds import written
 from tests.support.every_target import EVERY_TARGET
 
 KINDS = pytest.mark.parametrize(("word", "kind"), TARGETS.items(), ids=list(TARGETS))
@@ -92,7 +93,7 @@ def test_targets_kinds_grant_workers_the_permissions_that_a_stage_allows_jobs(wo
 
 
 def test_targets_kinds_in_the_console_are_up_to_date() -> None:
-    assert FILE.read_text(encoding="utf-8") == written(), "run make openapi"
+    assert (generated.ROOT / generated.KINDS).read_text(encoding="utf-8") == written()
 
 
 texts = st.text(max_size=20)

@@ -123,7 +123,7 @@ class Route(NamedTuple):
     model of the request's body, which is optional if `body_optional` is set. `query` is the model of its query
     parameters; None ignores them. `headers` are the request headers that the route reads. `problems` are the kinds of
     problem that only this route returns, in addition to those that follow from its other fields
-    (openapi.document.problem_kinds). `run_token`: a run's token gives access to the route. `by_key`: an API
+    (`problem_kinds` in scripts/openapi). `run_token`: a run's token gives access to the route. `by_key`: an API
     key gives access to the route, and its body can be any JSON value.
 
     `checks_tags`: the function itself restricts callers with tag-scoped permissions to the jobs with their tags. For

@@ -14,8 +14,7 @@ from duecourse.api.api import Answer, Api, route
 from duecourse.api.request import Request
 
 FILE = Path(__file__).with_name("openapi.json")
-"""The generated document. The functions serve it; the client, the console and the documentation are generated from it.
-"""
+"""The generated document. The functions serve it; the clients and the documentation are generated from it."""
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,12 @@ from duecourse.api.answers import PageAnswer, RunAnswer, SingleRunAnswer
 from duecourse.api.api import Route
 from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.workflow_answer import WorkflowAnswer, WorkflowPutAnswer
-from duecourse.api.openapi.components import (
+from duecourse.api.problems import STATUS, phrase
+from duecourse.api.query import PageQuery, Parameter
+from duecourse.api.routes.calendars import PutCalendarAnswer, SingleCalendarAnswer
+from duecourse.api.routes.table import ROUTES
+from duecourse.version import VERSION
+from scripts.openapi.components import (
     COMPONENT,
     DESCRIPTION,
     HEADER_NAMES,
@@ -25,12 +30,7 @@ from duecourse.api.openapi.components import (
     parameter,
     schemas,
 )
-from duecourse.api.openapi.examples import REQUEST_EXAMPLES, answer_example
-from duecourse.api.problems import STATUS, phrase
-from duecourse.api.query import PageQuery, Parameter
-from duecourse.api.routes.calendars import PutCalendarAnswer, SingleCalendarAnswer
-from duecourse.api.routes.table import ROUTES
-from duecourse.version import VERSION
+from scripts.openapi.examples import REQUEST_EXAMPLES, answer_example
 
 Document = dict[str, Any]
 Refusal = tuple[int, tuple[str, ...], bool]

@@ -1,0 +1,1 @@
+"""Assembles the OpenAPI document, and its table of routes in docs/api.md (`python -m scripts.openapi docs/api.md`)."""
