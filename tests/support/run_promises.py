@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from duecourse.domain.jobs.job import Delivery, Job
 from duecourse.domain.runs.decision import (
+    LEASE_MARGIN_SECONDS,
     CancelAsked,
     Completed,
     DeadLettered,
@@ -25,7 +26,6 @@ from duecourse.domain.runs.states import (
     cancel_requested,
     reason_of,
 )
-from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 from tests.support.run_parts import Write
 
 

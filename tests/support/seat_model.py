@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from duecourse.domain.jobs.job import Lane, Overlap
-from duecourse.domain.runs.decision import Start, cancelled, dead, succeeded, waiting
+from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.overlap import Lock, called_in_workflow, latest
 from duecourse.domain.runs.states import Dead, Deadlines, Final, Run, Running, RunState, Waiting
+from duecourse.domain.runs.transitions import cancelled, dead, succeeded, waiting
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.limits import WORKER_SECONDS

@@ -42,15 +42,7 @@ from duecourse.domain.runs.decision import (
     Suspend,
     Transition,
     Withdraw,
-    has_turn,
-    may_run_again,
-    own_job,
-    queued,
-    rated,
-    refused,
-    skipped_by_pause,
 )
-from duecourse.domain.runs.lifecycle import as_step, decide
 from duecourse.domain.runs.overlap import Skip, Wait, latest, line_of
 from duecourse.domain.runs.rate import pause_until
 from duecourse.domain.runs.rendering import breaker_key, concurrency_key, with_its_key
@@ -68,7 +60,20 @@ from duecourse.domain.runs.states import (
     Waiting,
     rearmed,
 )
-from duecourse.domain.runs.transitions import cancel, is_met, newest_due
+from duecourse.domain.runs.transitions import (
+    as_step,
+    cancel,
+    decide,
+    has_turn,
+    is_met,
+    may_run_again,
+    newest_due,
+    own_job,
+    queued,
+    rated,
+    refused,
+    skipped_by_pause,
+)
 from duecourse.domain.targets.kinds import place_of, type_of
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.domain.targets.template import TemplateError
