@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from duecourse.domain.ids import OfRun, RunIdentity
-from duecourse.domain.jobs.job import Deadline, Job, JobSnapshot
+from duecourse.domain.jobs.job import Deadline
 from duecourse.domain.runs.states import Run, Running
-from duecourse.domain.schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
+from duecourse.domain.schedules.schedule import OccurrenceRules
 from duecourse.domain.targets.targets import Failed, Outcome
 
 
@@ -97,31 +97,6 @@ class StartRequest(OfRun):
     rules: OccurrenceRules | None = None
     replaces: tuple[tuple[str, str], ...] = ()
     turn: StepTurn | None = None
-
-    def occurrences(self, job: JobSnapshot) -> Occurrences | None:
-        """Return the occurrences of the definition that enqueued the run, or None if the definition is no longer known.
-        Raises ScheduleError or ExclusionError.
-        """
-        if self.rules is not None:
-            return occurrences_of(
-                self.tenant,
-                self.job_id,
-                self.rules.schedule,
-                exclude=self.rules.exclude,
-                jitter_seconds=self.rules.jitter_seconds,
-                offset_seconds=self.rules.offset_seconds,
-            )
-        return job.occurrences() if isinstance(job, Job) and job.generation == self.generation else None
-
-    def carries(self, run: Run, message_id: str) -> bool:
-        """Return whether the run is carried by this message, received as `message_id`, or by a message that it
-        replaces.
-        """
-        return run.message_id == message_id or any(run.message_id == replaced for replaced, _ in self.replaces)
-
-    def is_known_to(self, run: Run) -> bool:
-        """Return whether this message (under any id), or a message that it replaces, wrote the run's record."""
-        return any(run.nonce == nonce for nonce in (self.nonce, *(nonce for _, nonce in self.replaces)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ a run that succeeds at its first attempt.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from itertools import takewhile
 from types import MappingProxyType
@@ -325,20 +325,6 @@ def state_since(run: Run) -> float:
 def is_listed(run: Run) -> bool:
     """Return whether the run is listed across jobs (ports.RunStore.by_state)."""
     return run.listed if isinstance(run, Running) else run.state in LISTED
-
-
-def rearmed(run: AliveRun, deadline_message_id: str, token: str) -> AliveRun:
-    """Return the run with another message that monitors its deadline."""
-    deadlines = None if run.deadlines is None else replace(run.deadlines, deadline_message_id=deadline_message_id)
-    return rewritten(replace(run, deadlines=deadlines), token)
-
-
-def rewritten(run: AliveRun, token: str) -> AliveRun:
-    """Return the active run for a writer that does not end its attempt. A running run is marked as listed, because its
-    worker may list it before this record is written.
-    """
-    run = replace(run, fencing_token=token)
-    return replace(run, listed=True) if isinstance(run, Running) else run
 
 
 def heartbeat_until(run: Run) -> float | None:

@@ -70,6 +70,7 @@ from duecourse.domain.runs.states import (
     LOST,
     LOST_ERROR,
     Alive,
+    AliveRun,
     Attempt,
     AttemptOutcome,
     Cancelled,
@@ -85,9 +86,9 @@ from duecourse.domain.runs.states import (
     Waiting,
     cancel_requested,
     earlier_than_next,
-    rewritten,
 )
 from duecourse.domain.schedules import ScheduleError
+from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned, WorkflowTarget
 from duecourse.limits import MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
 
@@ -302,7 +303,7 @@ def newest_due(request: StartRequest, job: Job) -> int:
     """Return the time when the newest occurrence that the run covers came due."""
     if request.through is None:
         return request.due
-    occurrences = request.occurrences(job)
+    occurrences = known_occurrences(request, job)
     return request.through if occurrences is None else occurrences.due(request.through)
 
 
@@ -314,7 +315,7 @@ def _following(request: StartRequest, job: Job) -> int | None:
     """
     if request.following is not None or request.final:
         return request.following
-    occurrences = request.occurrences(job)
+    occurrences = known_occurrences(request, job)
     if occurrences is None:
         return None
     with suppress(ScheduleError):
@@ -326,8 +327,8 @@ def _follows(request: StartRequest, run: Run, context: AttemptContext) -> bool:
     """Return whether the message wrote the run's record, or was sent because of it. If it is the message of a
     catch-up, the occurrences that the record does not cover were then sent before the record was written.
     """
-    wrote = request.carries(run, context.message_id) or request.is_known_to(run)
-    return wrote or request.attempt > 1 or request.redrive
+    own = carries(request, run, context.message_id) or wrote(request, run)
+    return own or request.attempt > 1 or request.redrive
 
 
 def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCatchUp | None:
@@ -339,7 +340,7 @@ def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCa
     covered = run.occurrence if run.through is None else run.through
     if request.through is None or request.through <= covered:
         return None
-    occurrences = request.occurrences(job)
+    occurrences = known_occurrences(request, job)
     uncovered = None if occurrences is None else occurrences.next(covered)
     if occurrences is None or uncovered is None or uncovered > request.through:
         return None
@@ -371,7 +372,7 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
             return started(run, request, job, context, now, reason, again)
         case Dead() if run.message_id == context.message_id:
             return FollowUp(run, "dead")
-        case Dead() if request.carries(run, context.message_id):
+        case Dead() if carries(request, run, context.message_id):
             return adopted(run, request, context)
         case Dead():
             return Drop("a duplicate message of a dead run")
@@ -395,7 +396,7 @@ def redriven(request: StartRequest, run: Run, context: AttemptContext) -> bool:
     """Return whether the message is a redrive of this dead run: from the API, or its dead letter under a new id. A late
     second delivery of a message that was redriven before is not a redrive.
     """
-    returned = request.is_known_to(run) and not request.carries(run, context.message_id)
+    returned = wrote(request, run) and not carries(request, run, context.message_id)
     doubled = context.message_id in run.redriven_from.split()
     return isinstance(run, Dead) and ((returned and not doubled) or asked_again(request, run))
 
@@ -454,7 +455,7 @@ def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: A
     if now < believed_until:
         # A message with the same nonce under another id was redriven from the dead-letter queue: no other message
         # carries the run.
-        if request.carries(run, context.message_id) or request.is_known_to(run):
+        if carries(request, run, context.message_id) or wrote(request, run):
             return RetryLater(believed_until, "its attempt may still be active")
         return Drop("another message has started it")
     if not isinstance(job, Job):
@@ -583,7 +584,7 @@ def decide_command(
         return _without_record(event, job, context, now)
     if of_predecessor(event.request, job, run):
         return instead_of(run, _without_record(event, job, context, now))
-    if event.request.is_known_to(run):
+    if wrote(event.request, run):
         # This message carries the run, so its command was executed. If the run died, the message is in the dead-letter
         # queue, or was redriven from there and carries the following attempts like any other message.
         return decide_start(event.request, job, run, context, now=now)
@@ -806,7 +807,7 @@ def decide_evaluated(
     if run is None:
         return Drop("the run has no record")
     job = own_job(job, run)
-    if request.is_known_to(run):  # this message carries the run: its command has been executed
+    if wrote(request, run):  # this message carries the run: its command has been executed
         return decide_start(request, job, run, context, now=now)
     match run:
         case Running() | Waiting() | Retrying():
@@ -870,7 +871,7 @@ def decide_dead_lettered(
     request = event.request
     if of_predecessor(request, job, run):
         return instead_of(run, _unknown(event, job, context, now))
-    carried = request.is_known_to(run)
+    carried = wrote(request, run)
     match run:
         case Dead():
             return _dead_already(request, run, context, now)
@@ -896,7 +897,7 @@ def decide_dead_lettered(
 
 def _dead_already(request: StartRequest, run: Dead, context: AttemptContext, now: float) -> Decision:
     """Decide on a message of a dead run. The message belongs in the dead-letter queue if it carries the run."""
-    if not request.is_known_to(run):
+    if not wrote(request, run):
         if asked_again(request, run):
             return Reschedule(now, "a redrive was requested and has not been granted yet")
         return Drop(f"its run is {run.state} by another message")
@@ -911,7 +912,7 @@ def _running(event: DeadLettered, job: JobSnapshot, run: Running, context: Attem
     lease_until = run.lease_until + LEASE_MARGIN_SECONDS
     if now < lease_until:
         return RetryLater(lease_until, "its worker may still be active")
-    if not event.request.carries(run, context.message_id) and now < lease_until + LOST_SECONDS:
+    if not carries(event.request, run, context.message_id) and now < lease_until + LOST_SECONDS:
         return RetryLater(lease_until + LOST_SECONDS, "another message may take over the run")
     return _given_up(event, job, run, context, now)
 
@@ -1099,6 +1100,20 @@ _NOT_BEGUN: Mapping[str, object] = {
 }
 
 
+def rearmed(run: AliveRun, deadline_message_id: str, token: str) -> AliveRun:
+    """Return the run with another message that monitors its deadline."""
+    deadlines = None if run.deadlines is None else replace(run.deadlines, deadline_message_id=deadline_message_id)
+    return rewritten(replace(run, deadlines=deadlines), token)
+
+
+def rewritten(run: AliveRun, token: str) -> AliveRun:
+    """Return the active run for a writer that does not end its attempt. A running run is marked as listed, because its
+    worker may list it before this record is written.
+    """
+    run = replace(run, fencing_token=token)
+    return replace(run, listed=True) if isinstance(run, Running) else run
+
+
 def waiting(run: Running, deadlines: Deadlines) -> Waiting:
     """Return the run after its call has returned."""
     return Waiting(**run.common(), deadlines=deadlines, cancel_requested=run.cancel_requested)
@@ -1148,6 +1163,32 @@ def refused(start: Start, reason: str, because: str) -> Transition:
     """Return the record of a run that may not start because of another run."""
     never = replace(skipped(start.run, reason), attempt=0, first_started_at=None, started_at=None, callback_hash=None)
     return Transition(never, start.previous, because)
+
+
+def known_occurrences(request: StartRequest, job: JobSnapshot) -> Occurrences | None:
+    """Return the occurrences of the definition that enqueued the run, or None if the definition is no longer known.
+    Raises ScheduleError or ExclusionError.
+    """
+    if request.rules is not None:
+        return occurrences_of(
+            request.tenant,
+            request.job_id,
+            request.rules.schedule,
+            exclude=request.rules.exclude,
+            jitter_seconds=request.rules.jitter_seconds,
+            offset_seconds=request.rules.offset_seconds,
+        )
+    return job.occurrences() if isinstance(job, Job) and job.generation == request.generation else None
+
+
+def carries(request: StartRequest, run: Run, message_id: str) -> bool:
+    """Return whether the run is carried by this message, received as `message_id`, or by a message that it replaces."""
+    return run.message_id == message_id or any(run.message_id == replaced for replaced, _ in request.replaces)
+
+
+def wrote(request: StartRequest, run: Run) -> bool:
+    """Return whether this message (under any id), or a message that it replaces, wrote the run's record."""
+    return any(run.nonce == nonce for nonce in (request.nonce, *(nonce for _, nonce in request.replaces)))
 
 
 def may_run_again(run: Run) -> bool:

@@ -58,7 +58,6 @@ from duecourse.domain.runs.states import (
     Skipped,
     Succeeded,
     Waiting,
-    rearmed,
 )
 from duecourse.domain.runs.transitions import (
     as_step,
@@ -66,11 +65,13 @@ from duecourse.domain.runs.transitions import (
     decide,
     has_turn,
     is_met,
+    known_occurrences,
     may_run_again,
     newest_due,
     own_job,
     queued,
     rated,
+    rearmed,
     refused,
     skipped_by_pause,
 )
@@ -1060,7 +1061,7 @@ class Coverage:
         """Return a catch-up. It is shortened to end before the first run in its range that has a record or waits in the
         wait queue.
         """
-        if run.through is None or (occurrences := start_request_of(message).occurrences(job)) is None:
+        if run.through is None or (occurrences := known_occurrences(start_request_of(message), job)) is None:
             return Fitted(run)
         known = self.runs.between(run.tenant, run.job_id, run.occurrence, run.through, strongly=True)
         known = [record for record in known if not left_to_resume(record)]
