@@ -12,11 +12,13 @@ a record or message belongs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, assert_never
+from dataclasses import fields, replace
+from functools import partial
+from typing import Concatenate, ParamSpec, TypeVar, assert_never
 
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import (
     Completion,
@@ -78,6 +80,7 @@ from duecourse.domain.runs.states import (
     Deadlines,
     Final,
     Queued,
+    Record,
     Retrying,
     Run,
     Running,
@@ -484,7 +487,7 @@ def decide_finish(run: Running | Waiting, job: JobSnapshot, outcome: Outcome, *,
             return _fail(run, job, outcome, now, draw)
 
 
-def succeed(run: Run, result: object, now: float) -> Transition:
+def succeed(run: Running | Waiting | Retrying, result: object, now: float) -> Transition:
     """Return the transition to success, even if a cancellation was requested in the meantime."""
     return Transition(succeeded(run, result, now), run, "succeeded")
 
@@ -1023,36 +1026,50 @@ def _begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, n
             expires_at += job.completion_seconds
         case other:
             assert_never(other)
-    return Running(
-        **run.common(
-            attempt=attempt,
-            fencing_token=context.fencing_token,
-            message_id=context.message_id,
-            nonce=request.nonce,
-            first_started_at=run.first_started_at if run.first_started_at is not None else now,
-            started_at=now,
-            expires_at=expires_at,
-            callback_hash=callback_hash,
-            key=None,  # set by the worker once the run has a place of its key
-            rate_key=None,
-            in_turn=False,
-            breaker=False,
-            heartbeat_at=None,
-            progress=None,
-            note=None,
-            redriven_from=_redriven_from(run, context),
-            earlier=earlier_than_next(run),
-            # A workflow's run reports how its steps ended, which its next attempt can change.
-            **({"error": None, "code": None} if run.is_workflow else {}),
-        ),
+    return becomes(run, Running)(
+        attempt=attempt,
+        fencing_token=context.fencing_token,
+        message_id=context.message_id,
+        nonce=request.nonce,
+        first_started_at=run.first_started_at if run.first_started_at is not None else now,
+        started_at=now,
+        expires_at=expires_at,
+        callback_hash=callback_hash,
+        key=None,  # set by the worker once the run has a place of its key
+        rate_key=None,
+        in_turn=False,
+        breaker=False,
+        heartbeat_at=None,
+        progress=None,
+        note=None,
+        redriven_from=_redriven_from(run, context),
+        earlier=earlier_than_next(run),
+        # A workflow's run reports how its steps ended, which its next attempt can change.
+        error=None if run.is_workflow else run.error,
+        code=None if run.is_workflow else run.code,
         lease_until=context.lease_until,
         deadlines=deadlines,
     )
 
 
+AnyRun = TypeVar("AnyRun", bound=Run)
+Fields = ParamSpec("Fields")
+_SHARED = tuple(field.name for field in fields(Record))
+
+
+def becomes(run: Run, state: Callable[Concatenate[RunIdentity, Lane, Fields], AnyRun]) -> Callable[Fields, AnyRun]:
+    """Return the constructor of a state, whose defaults for the fields of every state are those of the record `run`."""
+    return partial(state, **{name: getattr(run, name) for name in _SHARED})
+
+
+def _not_begun(run: Running) -> Queued:
+    """Return the run as waiting for its first attempt, which did not begin."""
+    return becomes(run, Queued)(attempt=0, first_started_at=None, started_at=None, callback_hash=None)
+
+
 def queued(run: Running, now: float, key: str | None = None) -> Queued:
     """Return the record of a run that must enter the wait queue of its job, or of its key, before its first attempt."""
-    return Queued(**run.common(**_NOT_BEGUN, waiting_since=now, key=key))
+    return replace(_not_begun(run), waiting_since=now, key=key)
 
 
 def rated(
@@ -1061,16 +1078,17 @@ def rated(
     """Return the record of a run that waits for a rate, or for a circuit breaker, until `not_before`. None if its
     record does not show the wait, because the run was redriven or its worker was lost.
     """
-    since = _waiting_since(start.continued, rate_key, now)
-    waits: dict[str, Any] = {"rate_key": rate_key, "in_turn": in_turn, "breaker": breaker, "waiting_since": since}
+    run, since = start.run, _waiting_since(start.continued, rate_key, now)
     match start.continued:
         case None | Queued():
-            return Queued(**start.run.common(**_NOT_BEGUN, **waits), not_before=not_before)
+            waits: Queued | Retrying = _not_begun(run)
         case Retrying() as before:
-            waits |= {"key": start.run.key, "fencing_token": start.run.fencing_token}
-            return replace(before, not_before=not_before, **waits)
+            waits = replace(before, key=run.key, fencing_token=run.fencing_token)
         case _:
             return None
+    return replace(
+        waits, not_before=not_before, rate_key=rate_key, in_turn=in_turn, breaker=breaker, waiting_since=since
+    )
 
 
 def has_turn(previous: Run | None, rate_key: str, now: float, *, waited: bool) -> bool:
@@ -1092,14 +1110,6 @@ def _waiting_since(previous: Run | None, rate_key: str, now: float) -> float | N
     return now if previous is None or previous.rate_key != rate_key else previous.waiting_since
 
 
-_NOT_BEGUN: Mapping[str, object] = {
-    "attempt": 0,
-    "first_started_at": None,
-    "started_at": None,
-    "callback_hash": None,
-}
-
-
 def rearmed(run: AliveRun, deadline_message_id: str, token: str) -> AliveRun:
     """Return the run with another message that monitors its deadline."""
     deadlines = None if run.deadlines is None else replace(run.deadlines, deadline_message_id=deadline_message_id)
@@ -1116,42 +1126,42 @@ def rewritten(run: AliveRun, token: str) -> AliveRun:
 
 def waiting(run: Running, deadlines: Deadlines) -> Waiting:
     """Return the run after its call has returned."""
-    return Waiting(**run.common(), deadlines=deadlines, cancel_requested=run.cancel_requested)
+    asked = run.cancel_requested
+    return becomes(run, Waiting)(started_at=run.started_at, deadlines=deadlines, cancel_requested=asked)
 
 
-def retrying(run: Run, now: float, not_before: float) -> Retrying:
+def retrying(run: Running | Waiting, now: float, not_before: float) -> Retrying:
     """Return the run after a failed attempt. The next attempt starts at `not_before` (UTC seconds)."""
-    return Retrying(**run.common(), finished_at=now, not_before=not_before)
+    return becomes(run, Retrying)(started_at=run.started_at, finished_at=now, not_before=not_before)
 
 
-def succeeded(run: Run, result: object, now: float) -> Succeeded:
+def succeeded(run: Running | Waiting | Retrying, result: object, now: float) -> Succeeded:
     """Return the run as succeeded, even if its cancellation was requested in the meantime."""
-    over = _over(run, None) | {"error": None, "code": None}
-    return Succeeded(**over, finished_at=now, result=result, cancel_requested=cancel_requested(run))
+    over, since, asked = becomes(_over(run, None), Succeeded), run.started_at, cancel_requested(run)
+    return over(started_at=since, finished_at=now, result=result, error=None, code=None, cancel_requested=asked)
 
 
 def dead(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Dead:
     """Return the run as dead. `by` is the message that writes the record; by default the message that carries the
     attempt.
     """
-    return Dead(**_over(run, by), reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
+    return becomes(_over(run, by), Dead)(reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
 
 
 def cancelled(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Cancelled:
     """Return the run as cancelled. `by` is the same as in `dead`."""
-    return Cancelled(**_over(run, by), reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
+    return becomes(_over(run, by), Cancelled)(reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
 
 
 def skipped(run: Run, reason: str, by: AttemptContext | None = None) -> Skipped:
     """Return the run as skipped. `by` is the same as in `dead`."""
-    return Skipped(**_over(run, by), reason=reason, cancel_requested=cancel_requested(run))
+    return becomes(_over(run, by), Skipped)(reason=reason, cancel_requested=cancel_requested(run))
 
 
-def _over(run: Run, by: AttemptContext | None) -> dict[str, Any]:
-    # A retrying run ends after the end of its last attempt, so that attempt is moved to `earlier`.
-    earlier = earlier_than_next(run) if isinstance(run, Retrying) else run.earlier
-    carried = {} if by is None else {"fencing_token": by.fencing_token, "message_id": by.message_id}
-    return run.common(earlier=earlier, **carried)
+def _over(run: Run, by: AttemptContext | None) -> Run:
+    if isinstance(run, Retrying):  # it ends after its last attempt, which is moved to `earlier`
+        run = replace(run, earlier=earlier_than_next(run))
+    return run if by is None else replace(run, fencing_token=by.fencing_token, message_id=by.message_id)
 
 
 def not_run(request: StartRequest, job: JobSnapshot, context: AttemptContext, reason: str) -> Transition:
