@@ -271,8 +271,8 @@ MUTANTS = (
     ),
     Mutant(
         "a run that waits for a circuit breaker uses an attempt",
-        "return Queued(**start.run.common(**_NOT_BEGUN, **waits), not_before=not_before)",
-        "return Queued(**start.run.common(**{**_NOT_BEGUN, **waits, 'attempt': int(breaker)}), not_before=not_before)",
+        "waits: Queued | Retrying = _not_begun(run)",
+        "waits: Queued | Retrying = replace(_not_begun(run), attempt=int(breaker))",
         "probes",
     ),
     Mutant(

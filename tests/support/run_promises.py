@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from duecourse.domain.jobs.job import Delivery, Job
 from duecourse.domain.runs.decision import (
+    LEASE_MARGIN_SECONDS,
     CancelAsked,
     Completed,
     DeadLettered,
@@ -25,7 +26,7 @@ from duecourse.domain.runs.states import (
     cancel_requested,
     reason_of,
 )
-from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
+from duecourse.domain.runs.transitions import wrote
 from tests.support.run_parts import Write
 
 
@@ -99,7 +100,7 @@ class Promises:
         if after.state is RunState.DEAD:
             offered = _offered(write)
             assert offered is not None
-            assert offered.is_known_to(before)
+            assert wrote(offered, before)
             assert (
                 replace(after, fencing_token=before.fencing_token, message_id=before.message_id, nonce=before.nonce)
                 == before
@@ -108,7 +109,7 @@ class Promises:
         assert isinstance(write.thought.decision, Start)
         offered = _offered(write)
         assert offered is not None
-        brought_back = offered.is_known_to(before) and write.thought.worker.context.message_id != before.message_id
+        brought_back = wrote(offered, before) and write.thought.worker.context.message_id != before.message_id
         assert brought_back or (offered.redrive and offered.attempt == before.attempt + 1)
         assert after.attempts_allowed > before.attempts_allowed or after.attempts_allowed > before.attempt
 
@@ -119,7 +120,7 @@ class Promises:
         match write.thought.event:
             case Completed(named) | GivenUp(named) | DeadlineCame(named):
                 # What was redriven carries its run on; what it once said changes nothing any more.
-                if named.is_known_to(before):
+                if wrote(named, before):
                     assert isinstance(write.thought.decision, Start) or reason_of(write.after) in (
                         "lost",
                         "deleted",

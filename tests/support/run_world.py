@@ -1,8 +1,8 @@
 """One run in a world of workers that crash, letters that come twice and late, and clocks that differ.
 
-A model of what surrounds `domain.runs.lifecycle.decide`: a record with conditional writes, letters in a lane and among
-the dead, calls on their way. It keeps to the order of the real use cases (record, then send, then delete) and can be
-cut short between any two of them. Every write is looked at by `promises`.
+A model of what surrounds `domain.runs.transitions.decide`: a record with conditional writes, letters in a lane and
+among the dead, calls on their way. It keeps to the order of the real use cases (record, then send, then delete) and can
+be cut short between any two of them. Every write is looked at by `promises`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from duecourse.domain.runs.decision import (
     Start,
     Transition,
 )
-from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.states import Dead, Retrying, Run, Running, RunState, Waiting, is_written_as
+from duecourse.domain.runs.transitions import decide
 from duecourse.domain.targets.targets import Outcome
 from duecourse.messages import MessageKind
 from tests.support.run_parts import LEASE_SECONDS, VISIBLE_AFTER_SECONDS, Calling, Letter, Thought, Worker, Write

@@ -10,8 +10,8 @@ from types import FrameType
 import duecourse
 from duecourse.testing import Scheduler
 
-FILES = 51
-RETURNS = 118
+FILES = 49
+RETURNS = 116
 """The returns to a file that was already left. Lower both numbers when a change makes the story shorter."""
 
 PACKAGE = f"{Path(duecourse.__file__).parent}/"

@@ -6,8 +6,8 @@ import pytest
 
 from duecourse.domain.jobs.job import Backoff, RetryPolicy
 from duecourse.domain.runs.decision import AttemptContext, Ended, Transition
-from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.transitions import decide
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call, Claimed, ClaimResult, CursorStore
 from duecourse.testing.faults import around, failing

@@ -5,8 +5,9 @@ I1 never early; I2 at most once; I3 never forgotten; I4 it ends; I5 a redrive go
 
 from dataclasses import dataclass, field, replace
 
-from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readiness, WorkflowOutcome, may_run_again
+from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readiness, WorkflowOutcome
 from duecourse.domain.runs.states import Run, RunState, cancel_requested, reason_of
+from duecourse.domain.runs.transitions import may_run_again
 from duecourse.domain.workflows.graph import StepOutcome, StepOutcomes, end_of, entry, numbers_in
 from duecourse.messages import MessageKind, RunMessage
 from tests.support.wait_queue_model import Kept

@@ -23,10 +23,9 @@ from duecourse.domain.runs.decision import (
     Suspend,
     Transition,
     Withdraw,
-    may_run_again,
 )
-from duecourse.domain.runs.lifecycle import as_step, decide
 from duecourse.domain.runs.states import Dead, Final, Retrying, Run, RunState
+from duecourse.domain.runs.transitions import as_step, decide, may_run_again
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.graph import end_of
 from duecourse.messages import MessageKind

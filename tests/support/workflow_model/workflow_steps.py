@@ -6,15 +6,9 @@ from typing import Any
 
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import MissedPolicy, Overlap, RetryPolicy
-from duecourse.domain.runs.decision import (
-    STEPS_FAILED,
-    WORKFLOW_OVER,
-    Readiness,
-    StepTurn,
-    WorkflowOutcome,
-    may_run_again,
-)
+from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readiness, StepTurn, WorkflowOutcome
 from duecourse.domain.runs.states import Run, RunState, reason_of
+from duecourse.domain.runs.transitions import may_run_again
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, StepOutcomes, end_of, numbers_in
 from duecourse.domain.workflows.state import WorkflowState

@@ -17,8 +17,8 @@ from duecourse.api.routes.runs import RunsOfJobQuery
 from duecourse.api.routes.table import ROUTES
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.decision import queued
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.transitions import queued
 from tests.support.jobs import NOON
 from tests.support.varied import record, varied
 

@@ -14,7 +14,6 @@ from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Backoff, Lane, RetryPolicy
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded, unrecorded
 from duecourse.domain.runs.decision import CancelAsked, Ended, Event, Start, Transition
-from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.states import (
     LOST,
     LOST_ERROR,
@@ -27,6 +26,7 @@ from duecourse.domain.runs.states import (
     attempts_of,
     is_written_as,
 )
+from duecourse.domain.runs.transitions import decide
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from tests.support.jobs import NOON, job
 from tests.support.start_requests import DUE, context, run, start_request

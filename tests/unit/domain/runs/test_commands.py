@@ -6,6 +6,7 @@ import pytest
 
 from duecourse.domain.jobs.job import Completion, Delivery, Job, JobSnapshot, JobState, Lane, RetryPolicy, Tombstone
 from duecourse.domain.runs.decision import (
+    LEASE_MARGIN_SECONDS,
     AttemptContext,
     CancelAsked,
     Completed,
@@ -21,9 +22,9 @@ from duecourse.domain.runs.decision import (
     StartRequest,
     Transition,
 )
-from duecourse.domain.runs.lifecycle import decide as decide_event
 from duecourse.domain.runs.states import Run, Running, RunState
-from duecourse.domain.runs.transitions import ARMED_SECONDS, LEASE_MARGIN_SECONDS, Command
+from duecourse.domain.runs.transitions import ARMED_SECONDS, Command
+from duecourse.domain.runs.transitions import decide as decide_event
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.domain.workflows.check import OWN_FAULTS
 from tests.support.jobs import job

@@ -6,6 +6,7 @@ import pytest
 
 from duecourse.domain.jobs.job import Definition, JobSnapshot, JobState, MissedMode, MissedPolicy, Tombstone
 from duecourse.domain.runs.decision import (
+    LEASE_MARGIN_SECONDS,
     AttemptContext,
     DeadLettered,
     Decision,
@@ -17,10 +18,9 @@ from duecourse.domain.runs.decision import (
     StartRequest,
     Transition,
 )
-from duecourse.domain.runs.lifecycle import decide as decide_event
 from duecourse.domain.runs.overlap import LOST_SECONDS
 from duecourse.domain.runs.states import Run, RunState
-from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
+from duecourse.domain.runs.transitions import decide as decide_event
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, expect, run, start_request, waiting_run
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from duecourse.domain.jobs.job import Overlap
-from duecourse.domain.runs.decision import RetryLater
+from duecourse.domain.runs.decision import LEASE_MARGIN_SECONDS, RetryLater
 from duecourse.domain.runs.overlap import (
     LOST_SECONDS,
     ORPHAN_SECONDS,
@@ -27,7 +27,6 @@ from duecourse.domain.runs.overlap import (
     rank_of_start,
 )
 from duecourse.domain.runs.states import Run, RunState
-from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, WAITS_UNTIL, run, waiting_run
 

@@ -6,6 +6,7 @@ import pytest
 
 from duecourse.domain.jobs.job import Delivery, JobSnapshot, JobState, RetryPolicy, Tombstone
 from duecourse.domain.runs.decision import (
+    LEASE_MARGIN_SECONDS,
     AttemptContext,
     Decision,
     Drop,
@@ -17,7 +18,7 @@ from duecourse.domain.runs.decision import (
     Transition,
 )
 from duecourse.domain.runs.states import Attempt, AttemptOutcome, Run, RunState
-from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS, decide_start
+from duecourse.domain.runs.transitions import decide_start
 from duecourse.domain.schedules.schedule import OccurrenceRules
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, expect, run, start_request, waiting_run

@@ -32,10 +32,9 @@ from duecourse.domain.runs.decision import (
     StepTurn,
     Transition,
     WorkflowOutcome,
-    queued,
 )
-from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.states import Alive, Final, Run, RunState
+from duecourse.domain.runs.transitions import decide, queued
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, GENERATION, WAITS_UNTIL, context, run, start_request, waiting_run

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from duecourse.domain.ids import OfRun, RunName, is_key_line, key_line, parse_run_id
 from duecourse.domain.jobs.job import Breaker, Job, Overlap, Rate
-from duecourse.domain.runs.decision import STEPS_FAILED, RetryLater
+from duecourse.domain.runs.decision import LEASE_MARGIN_SECONDS, STEPS_FAILED, RetryLater
 from duecourse.domain.runs.states import (
     Deadlines,
     Final,
@@ -28,7 +28,6 @@ from duecourse.domain.runs.states import (
     cancel_requested,
     reason_of,
 )
-from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 
 ORPHAN_SECONDS = 120
 """How long a RUNNING holder keeps the lock after its lease, in seconds. Its message becomes visible again 30 s after

@@ -7,11 +7,11 @@ a run that succeeds at its first attempt.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 from duecourse.domain.ids import OfRun, RunIdentity
 from duecourse.domain.jobs.job import Lane
@@ -164,13 +164,6 @@ class Record(OfRun):
     def lateness(self) -> float | None:
         """Seconds from the due second to the first start. None before the first start."""
         return None if self.first_started_at is None else self.first_started_at - self.due
-
-    def common(self, **changes: object) -> dict[str, Any]:
-        """Return the fields that the run's record in another state shares with this record, with changes."""
-        return {name: getattr(self, name) for name in _COMMON} | changes
-
-
-_COMMON = tuple(field.name for field in fields(Record))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,20 +318,6 @@ def state_since(run: Run) -> float:
 def is_listed(run: Run) -> bool:
     """Return whether the run is listed across jobs (ports.RunStore.by_state)."""
     return run.listed if isinstance(run, Running) else run.state in LISTED
-
-
-def rearmed(run: AliveRun, deadline_message_id: str, token: str) -> AliveRun:
-    """Return the run with another message that monitors its deadline."""
-    deadlines = None if run.deadlines is None else replace(run.deadlines, deadline_message_id=deadline_message_id)
-    return rewritten(replace(run, deadlines=deadlines), token)
-
-
-def rewritten(run: AliveRun, token: str) -> AliveRun:
-    """Return the active run for a writer that does not end its attempt. A running run is marked as listed, because its
-    worker may list it before this record is written.
-    """
-    run = replace(run, fencing_token=token)
-    return replace(run, listed=True) if isinstance(run, Running) else run
 
 
 def heartbeat_until(run: Run) -> float | None:

@@ -1,56 +1,78 @@
-"""The decisions about an attempt of a run: its start, the end of its call, callbacks, deadlines and cancellation.
+"""Every decision about a run, and the records that decisions write. ARCHITECTURE.md has the state diagram.
 
 A worker decides from the message, the record of its run (if any) and the current job. It trusts the tables, not the
 message. A token belongs to one attempt, so an event of an attempt that has ended has no effect (fencing).
+
+SQS moves a message to the dead-letter queue after it was received too often. Either its run is dead and the worker
+failed the message on purpose, or crashes or throttling interrupted the workers, which no record shows.
+
+A job may be deleted and re-created under the same id. The last functions of this module decide to which of the two jobs
+a record or message belongs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
-from typing import assert_never
+from dataclasses import fields, replace
+from functools import partial
+from typing import Concatenate, ParamSpec, TypeVar, assert_never
 
+from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Deadline, Delivery, Job, JobSnapshot, JobState, MissedMode, OnDeadline, Tombstone
+from duecourse.domain.jobs.job import (
+    Completion,
+    Deadline,
+    Delivery,
+    Job,
+    JobSnapshot,
+    JobState,
+    Lane,
+    MissedMode,
+    OnDeadline,
+    Overlap,
+    Tombstone,
+)
+from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.decision import (
+    LEASE_MARGIN_SECONDS,
     PAUSED,
+    STEPS_FAILED,
     WORKFLOW_OVER,
     AttemptContext,
     CancelAsked,
     Completed,
+    DeadLettered,
     DeadlineCame,
     DeadlineChecked,
     Decision,
     Drop,
+    Ended,
+    Evaluated,
+    Event,
     FollowUp,
     GivenUp,
     Hold,
     MissedDeadline,
     PutBack,
+    Readiness,
     RemainingCatchUp,
     Reschedule,
     RetryLater,
+    Start,
     StartRequest,
+    StepTurn,
+    Suspend,
     Transition,
-    cancelled,
-    dead,
-    first_record,
-    instead_of,
-    not_run,
-    of_predecessor,
-    own_job,
-    retrying,
-    skipped,
-    skipped_by_pause,
-    started,
-    stopped_by_workflow,
-    succeeded,
-    waiting,
+    Withdraw,
+    WorkflowOutcome,
 )
+from duecourse.domain.runs.overlap import LOST_SECONDS
 from duecourse.domain.runs.states import (
     LOST,
     LOST_ERROR,
     Alive,
+    AliveRun,
     Attempt,
     AttemptOutcome,
     Cancelled,
@@ -58,23 +80,20 @@ from duecourse.domain.runs.states import (
     Deadlines,
     Final,
     Queued,
+    Record,
     Retrying,
     Run,
     Running,
     Skipped,
     Succeeded,
     Waiting,
+    cancel_requested,
     earlier_than_next,
-    rewritten,
 )
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.limits import MESSAGE_RETENTION_DAYS
-
-LEASE_MARGIN_SECONDS = 10
-"""How much longer than its lease an attempt counts as active, in seconds. The clocks of workers may differ by
-seconds.
-"""
+from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
+from duecourse.domain.targets.targets import Failed, Outcome, Returned, WorkflowTarget
+from duecourse.limits import MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
 
 MIN_PAUSE_SECONDS = 2
 MAX_PAUSE_SECONDS = 300
@@ -104,7 +123,63 @@ _MAY_BEGIN = (Running, Retrying, Queued)
 retry, a wait in the wait queue, or a lost worker.
 """
 
+DEAD_LETTERED = "dead_lettered"
+DEAD_LETTERED_ERROR = (
+    "its message was received too often without a result, because of crashes or throttling; see the log of the workers"
+)
+
 Command = Completed | GivenUp | DeadlineCame | CancelAsked
+
+
+def decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:
+    """Decide about a run. `job` and `run` (None: no record) are strongly consistent reads, `now` is in UTC seconds.
+
+    No attempt of a suspended tenant starts; everything else is decided as usual. So a run that waits for its tenant
+    becomes late and follows its job's policy for missed occurrences.
+    """
+    decision = _decide(event, job, run, context, now=now)
+    if isinstance(decision, Start) and isinstance(job, Job) and job.suspended_at is not None:
+        return Suspend(now + MAX_DELAY_SECONDS, "its tenant is suspended")
+    return decision
+
+
+def _decide(event: Event, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float) -> Decision:
+    match _of_generation(event, job, run):
+        case StartRequest(turn=StepTurn() as turn) as event:
+            return decide_step_start(event, turn, job, run, context, now=now)
+        case StartRequest() as event:
+            return decide_start(event, job, run, context, now=now)
+        case Ended(outcome, draw):
+            if not isinstance(run, Running | Waiting):
+                raise TypeError("an attempt can end only with the record of its start")
+            return decide_finish(run, job, outcome, now=now, draw=draw)
+        case Completed(request) | GivenUp(request) | DeadlineCame(request) | CancelAsked(request) as event:
+            if run is not None and request.turn is not None and redriven(request, run, context):
+                # A dead letter of the workflow's step that was redriven.
+                return decide_step_start(request, request.turn, job, run, context, now=now)
+            return decide_command(event, job, run, context, now=now)
+        case Evaluated() as event:
+            return decide_evaluated(event, job, run, context, now=now)
+        case DeadlineChecked() as event:
+            return decide_deadline(event, job, run, context, now=now)
+        case DeadLettered() as event:
+            return decide_dead_lettered(event, job, run, context, now=now)
+        case other:
+            assert_never(other)
+
+
+def _of_generation(event: Event, job: JobSnapshot, run: Run | None) -> Event:
+    """Return the event with the generation of its job. The sender of a step's start has not read the step's job, so the
+    generation is that of the job when the message is received.
+    """
+    if isinstance(event, Ended):
+        return event
+    request = event if isinstance(event, StartRequest) else event.request
+    if request.workflow is None or request.generation > 0:
+        return event
+    generation = run.generation if run is not None else job.generation if isinstance(job, Job) else 0
+    bound = replace(request, identity=replace(request.identity, generation=generation))
+    return bound if isinstance(event, StartRequest) else replace(event, request=bound)
 
 
 def decide_start(
@@ -227,7 +302,7 @@ def newest_due(request: StartRequest, job: Job) -> int:
     """Return the time when the newest occurrence that the run covers came due."""
     if request.through is None:
         return request.due
-    occurrences = request.occurrences(job)
+    occurrences = known_occurrences(request, job)
     return request.through if occurrences is None else occurrences.due(request.through)
 
 
@@ -239,7 +314,7 @@ def _following(request: StartRequest, job: Job) -> int | None:
     """
     if request.following is not None or request.final:
         return request.following
-    occurrences = request.occurrences(job)
+    occurrences = known_occurrences(request, job)
     if occurrences is None:
         return None
     with suppress(ScheduleError):
@@ -251,8 +326,8 @@ def _follows(request: StartRequest, run: Run, context: AttemptContext) -> bool:
     """Return whether the message wrote the run's record, or was sent because of it. If it is the message of a
     catch-up, the occurrences that the record does not cover were then sent before the record was written.
     """
-    wrote = request.carries(run, context.message_id) or request.is_known_to(run)
-    return wrote or request.attempt > 1 or request.redrive
+    own = carries(request, run, context.message_id) or wrote(request, run)
+    return own or request.attempt > 1 or request.redrive
 
 
 def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCatchUp | None:
@@ -264,7 +339,7 @@ def _remaining(request: StartRequest, job: JobSnapshot, run: Run) -> RemainingCa
     covered = run.occurrence if run.through is None else run.through
     if request.through is None or request.through <= covered:
         return None
-    occurrences = request.occurrences(job)
+    occurrences = known_occurrences(request, job)
     uncovered = None if occurrences is None else occurrences.next(covered)
     if occurrences is None or uncovered is None or uncovered > request.through:
         return None
@@ -296,7 +371,7 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
             return started(run, request, job, context, now, reason, again)
         case Dead() if run.message_id == context.message_id:
             return FollowUp(run, "dead")
-        case Dead() if request.carries(run, context.message_id):
+        case Dead() if carries(request, run, context.message_id):
             return adopted(run, request, context)
         case Dead():
             return Drop("a duplicate message of a dead run")
@@ -320,7 +395,7 @@ def redriven(request: StartRequest, run: Run, context: AttemptContext) -> bool:
     """Return whether the message is a redrive of this dead run: from the API, or its dead letter under a new id. A late
     second delivery of a message that was redriven before is not a redrive.
     """
-    returned = request.is_known_to(run) and not request.carries(run, context.message_id)
+    returned = wrote(request, run) and not carries(request, run, context.message_id)
     doubled = context.message_id in run.redriven_from.split()
     return isinstance(run, Dead) and ((returned and not doubled) or asked_again(request, run))
 
@@ -378,7 +453,7 @@ def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: A
     if now < believed_until:
         # A message with the same nonce under another id was redriven from the dead-letter queue: no other message
         # carries the run.
-        if request.carries(run, context.message_id) or request.is_known_to(run):
+        if carries(request, run, context.message_id) or wrote(request, run):
             return RetryLater(believed_until, "its attempt may still be active")
         return Drop("another message has started it")
     if not isinstance(job, Job):
@@ -407,7 +482,7 @@ def decide_finish(run: Running | Waiting, job: JobSnapshot, outcome: Outcome, *,
             return _fail(run, job, outcome, now, draw)
 
 
-def succeed(run: Run, result: object, now: float) -> Transition:
+def succeed(run: Running | Waiting | Retrying, result: object, now: float) -> Transition:
     """Return the transition to success, even if a cancellation was requested in the meantime."""
     return Transition(succeeded(run, result, now), run, "succeeded")
 
@@ -507,7 +582,7 @@ def decide_command(
         return _without_record(event, job, context, now)
     if of_predecessor(event.request, job, run):
         return instead_of(run, _without_record(event, job, context, now))
-    if event.request.is_known_to(run):
+    if wrote(event.request, run):
         # This message carries the run, so its command was executed. If the run died, the message is in the dead-letter
         # queue, or was redriven from there and carries the following attempts like any other message.
         return decide_start(event.request, job, run, context, now=now)
@@ -645,3 +720,536 @@ def carried(transition: Transition, request: StartRequest, context: AttemptConte
         transition.run, fencing_token=context.fencing_token, message_id=context.message_id, nonce=request.nonce
     )
     return replace(transition, run=replace(run, expires_at=context.expires_at))
+
+
+def as_step(job: JobSnapshot) -> JobSnapshot:
+    """Return the job with the overlap rule for its runs in a workflow or a backfill. These runs are never skipped
+    because of another run of the job; they enter the wait queue.
+    """
+    skips = isinstance(job, Job) and job.overlap.rule.skips
+    return replace(job, overlap=Overlap.QUEUE, queue_limit=None) if skips and isinstance(job, Job) else job
+
+
+def decide_step_start(
+    request: StartRequest, turn: StepTurn, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
+) -> Decision:
+    """Decide on a start or a redrive of a step.
+
+    If there is no record, `turn` was read before the record. If the record shows that the step may run again, `turn`
+    was read after the record.
+    """
+    held = held_by_pause(request, job, now) if isinstance(job, Job) else None
+    if held and isinstance(run, Queued):
+        return held  # it was in the wait queue of its job
+    if run is not None and not may_run_again(run):
+        return go_on(request, own_job(job, run), run, context, now)
+    withdrawn = run is not None and turn.round > run.round
+    asked = run is not None and isinstance(job, Job) and redriven(request, run, context)
+    if run is not None and asked and not withdrawn:
+        return Withdraw(run, run.round + 1, "redriven")
+    left = turn.over and not asked
+    if run is not None and (left or turn.readiness is Readiness.WAITS or not (withdrawn or stopped_by_workflow(run))):
+        return go_on(request, None if asked else own_job(job, run), run, context, now)
+    if left or turn.readiness is Readiness.WAITS:
+        return Drop("its workflow's run has ended" if left else "its upstream steps have not ended")
+    if turn.readiness.skips:
+        return _skipped(request, turn, job, run, context, turn.readiness)
+    if not isinstance(job, Job) or isinstance(job.target, WorkflowTarget):  # a rerun may find another job of this id
+        return _skipped(request, turn, job, run, context, "deleted")
+    late = job.start_deadline_seconds is not None and now > request.due + job.start_deadline_seconds
+    if late and not isinstance(run, Dead):
+        return _skipped(request, turn, job, run, context, "start_deadline")
+    if held:
+        return held
+    if now < turn.not_before:
+        return Reschedule(turn.not_before, "its own start time is in the future")
+    if run is None:
+        return started(None, request, job, context, now, "it is ready to start")
+    if not withdrawn:
+        return Withdraw(run, run.round + 1, "it is ready after all")
+    again = replace(
+        run,
+        attempts_allowed=run.attempt + job.attempts_allowed,
+        redriven_at=now,
+        round=turn.round,
+        error=None,
+        code=None,
+        earlier=earlier_than_next(run),
+    )
+    return started(run, request, job, context, now, "it is ready to start", again)
+
+
+def _skipped(
+    request: StartRequest,
+    turn: StepTurn,
+    job: JobSnapshot,
+    run: Run | None,
+    context: AttemptContext,
+    reason: str,
+) -> Decision:
+    """Return the record of a step that does not run, written over the record of an earlier round."""
+    if run is None:
+        return not_run(request, job, context, reason)
+    if isinstance(run, Skipped) and (run.reason, run.round) == (reason, max(run.round, turn.round)):
+        return FollowUp(run, f"already {run.state}")
+    never = skipped(replace(run, earlier=earlier_than_next(run)), reason, context)
+    fresh = replace(never, round=max(run.round + 1, turn.round), error=None, code=None, cancel_requested=None)
+    return Transition(fresh, run, reason)
+
+
+def decide_evaluated(
+    event: Evaluated, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
+) -> Decision:
+    """Decide how the ends of the steps affect their workflow's run."""
+    request, outcome = event.request, event.outcome
+    if run is None:
+        return Drop("the run has no record")
+    job = own_job(job, run)
+    if wrote(request, run):  # this message carries the run: its command has been executed
+        return decide_start(request, job, run, context, now=now)
+    match run:
+        case Running() | Waiting() | Retrying():
+            return _alive_workflow(event, job, run, context, now)
+        case Dead() if run.reason != STEPS_FAILED:
+            return Drop("the workflow's run ended for another reason; only its own redrive continues it")
+        case Dead() if outcome is WorkflowOutcome.FAILED and event.error not in (None, run.error):
+            named = replace(run, error=event.error, fencing_token=context.fencing_token)
+            return Transition(named, run, "other steps of it are dead now")
+        case Dead() | Succeeded() if goes_on(run, outcome) and isinstance(job, Job):
+            # The workflow's run was not redriven itself: its other dead steps stay dead.
+            allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=None)
+            return started(run, request, job, context, now, "a step was redriven", allowed)
+        case _:
+            return Drop(f"the workflow's run is {run.state}")
+
+
+def goes_on(run: Run, outcome: WorkflowOutcome) -> bool:
+    """Return whether a workflow's run that ended with its steps continues, because one of them was redriven."""
+    match run:
+        case Succeeded():
+            return outcome is WorkflowOutcome.OPEN
+        case Dead() if run.reason == STEPS_FAILED:
+            return outcome in (WorkflowOutcome.OPEN, WorkflowOutcome.DONE)
+        case _:
+            return False
+
+
+def _alive_workflow(
+    event: Evaluated, job: JobSnapshot, run: Running | Waiting | Retrying, context: AttemptContext, now: float
+) -> Decision:
+    if not isinstance(job, Job):
+        return carried(cancel(run, "deleted", now), event.request, context)
+    match event.outcome:
+        case WorkflowOutcome.OPEN:
+            return Drop("some of its steps have not ended")
+        case WorkflowOutcome.DONE:
+            return carried(succeed(run, None, now), event.request, context)
+        case WorkflowOutcome.FAILED if isinstance(run, Waiting):
+            failed = replace(run, error=event.error, code="workflow.failed")
+            return carried(Transition(dead(failed, STEPS_FAILED, now), run, "steps failed"), event.request, context)
+        case WorkflowOutcome.FAILED:
+            # Its worker may be about to redrive the failed steps. A worker that died or was rejected before that tries
+            # again.
+            again = max(now + MIN_PAUSE_SECONDS, run.not_before if isinstance(run, Retrying) else 0.0)
+            return RetryLater(again, "its steps are being started")
+        case other:
+            assert_never(other)
+
+
+def decide_dead_lettered(
+    event: DeadLettered, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
+) -> Decision:
+    """Decide on a message in the dead-letter queue.
+
+    The message of a dead run is kept, and a message that is not needed is dropped. A command is sent again. If no other
+    message carries the run, its death is recorded.
+    """
+    if run is None:
+        return _unknown(event, job, context, now)
+    request = event.request
+    if of_predecessor(request, job, run):
+        return instead_of(run, _unknown(event, job, context, now))
+    carried = wrote(request, run)
+    match run:
+        case Dead():
+            return _dead_already(request, run, context, now)
+        case Succeeded() | Cancelled() | Skipped() if carried:
+            return FollowUp(run, "the actions after its end may not have been completed")
+        case Succeeded() | Cancelled() | Skipped():
+            return Drop(f"its run is {run.state} by another message")
+        case Retrying() if carried or (event.starts and request.attempt == run.attempt):
+            return FollowUp(run, "the next attempt's message may never have been sent")
+        case _ if not (event.starts or carried):
+            return Reschedule(now, "its run is active")
+        case Retrying() if request.attempt == run.attempt + 1:
+            return _given_up(event, job, run, context, now)
+        case Queued():
+            return Reschedule(now, "its run is in the wait queue, or is about to enter it")
+        case Retrying():
+            return Drop("another message continues its run")
+        case Running():
+            return _running(event, job, run, context, now)
+        case Waiting():
+            return Drop("its run waits for its callback")
+
+
+def _dead_already(request: StartRequest, run: Dead, context: AttemptContext, now: float) -> Decision:
+    """Decide on a message of a dead run. The message belongs in the dead-letter queue if it carries the run."""
+    if not wrote(request, run):
+        if asked_again(request, run):
+            return Reschedule(now, "a redrive was requested and has not been granted yet")
+        return Drop(f"its run is {run.state} by another message")
+    if run.nonce != request.nonce:
+        return adopted(run, request, context)
+    if not run.notified:
+        return FollowUp(run, "its failure notification was not published")
+    return RetryLater(now, "its run is dead")
+
+
+def _running(event: DeadLettered, job: JobSnapshot, run: Running, context: AttemptContext, now: float) -> Decision:
+    lease_until = run.lease_until + LEASE_MARGIN_SECONDS
+    if now < lease_until:
+        return RetryLater(lease_until, "its worker may still be active")
+    if not carries(event.request, run, context.message_id) and now < lease_until + LOST_SECONDS:
+        return RetryLater(lease_until + LOST_SECONDS, "another message may take over the run")
+    return _given_up(event, job, run, context, now)
+
+
+def _given_up(
+    event: DeadLettered, job: JobSnapshot, run: Running | Retrying, context: AttemptContext, now: float
+) -> Transition:
+    """End a run that no message carries. It is cancelled if its cancellation was requested or its job is deleted, and
+    dead otherwise.
+    """
+    asked = cancel_requested(run)
+    if asked is not None or not isinstance(own_job(job, run), Job):
+        reason = asked or "deleted"
+        return Transition(cancelled(run, reason, now, context), run, reason)
+    return _dead(event, run, context, now)
+
+
+def _unknown(event: DeadLettered, job: JobSnapshot, context: AttemptContext, now: float) -> Decision:
+    """Decide on a run without a record: its first attempt never started. It is dead even if it is late, unless its job
+    has changed since it was enqueued.
+    """
+    request = event.request
+    if not event.starts:
+        return Reschedule(now, "its run may be about to start")
+    if request.attempt > 1 or request.redrive:
+        return Drop("its run no longer has a record")
+    if not isinstance(job, Job):
+        return without_job(request, job, context)
+    if request.is_step and job.is_paused(now):
+        return Reschedule(now, "its job is paused, which delays its workflow's run")
+    if refusal := outdated(request, job, context, now):
+        return Reschedule(now, refusal.reason) if isinstance(refusal, PutBack) else refusal
+    if held := held_by_pause(request, job, now):
+        return Reschedule(now, held.reason)
+    if now >= late_since(request) + (context.expires_at - now):
+        return RetryLater(now, "its record may have expired")
+    return replace(_dead(event, first_record(request, job, context), context, now), previous=None)
+
+
+def _dead(event: DeadLettered, run: Run, context: AttemptContext, now: float) -> Transition:
+    """Return the run as dead and carried by this message. After a redrive in the SQS console, the message returns under
+    another id and the run starts again.
+    """
+    failed = replace(
+        run, error=run.error or DEAD_LETTERED_ERROR, code=run.code or DEAD_LETTERED, nonce=event.request.nonce
+    )
+    over = replace(dead(failed, DEAD_LETTERED, now, context), expires_at=context.expires_at)
+    return Transition(over, run, DEAD_LETTERED)
+
+
+def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Queued:
+    """Return the first record of a run, before its first attempt."""
+    identity = request.identity
+    if isinstance(job, Job) and isinstance(job.target, WorkflowTarget) and identity.workflow is None:
+        identity = replace(identity, workflow=f"{job.id}@{job.target.graph}")
+    return Queued(
+        identity,
+        job.lane if isinstance(job, Job) else Lane.NORMAL,
+        attempts_allowed=job.attempts_allowed if isinstance(job, Job) else 1,
+        caught_up=request.caught_up_at is not None,
+        expires_at=context.expires_at,
+    )
+
+
+MAX_REDRIVEN_FROM = 10
+"""The maximum number of messages that a record lists. SQS redelivers a deleted message within days at most."""
+
+
+def _redriven_from(run: Run, context: AttemptContext) -> str:
+    """Return the messages that carried the run before, so that a late second delivery of such a message does not count
+    as a redrive.
+    """
+    if not isinstance(run, Dead) or run.message_id in ("", context.message_id):
+        return run.redriven_from
+    return " ".join([*run.redriven_from.split(), run.message_id][-MAX_REDRIVEN_FROM:])
+
+
+def started(
+    record: Run | None,
+    request: StartRequest,
+    job: Job,
+    context: AttemptContext,
+    now: float,
+    reason: str,
+    changed: Run | None = None,
+) -> Start:
+    """Return the start of the next attempt of a run with this record (None: it has none). `changed` is the record as
+    the attempt finds it, if it differs.
+    """
+    run = changed or record or first_record(request, job, context)
+    return Start(_begun(run, request, job, context, now), record, reason, continued=record)
+
+
+def _begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, now: float) -> Running:
+    """Return the run after the start of its next attempt, with this message as its message.
+
+    The callback's token and deadlines are stored before the call, since the callback may arrive before the call
+    returns. Until then the first heartbeat's deadline includes the timeout of the call.
+    """
+    attempt, expires_at, callback_hash, deadlines = run.attempt + 1, context.expires_at, None, None
+    match job.completion:
+        case Completion.RESPONSE:
+            pass
+        case Completion.CALLBACK:
+            beat = None if job.heartbeat_seconds is None else now + job.timeout_seconds + job.heartbeat_seconds
+            deadlines = Deadlines(now + job.completion_seconds, beat)
+            callback_hash = CallbackToken(run.tenant, attempt, context.secret).hash
+            expires_at += job.completion_seconds
+        case other:
+            assert_never(other)
+    return becomes(run, Running)(
+        attempt=attempt,
+        fencing_token=context.fencing_token,
+        message_id=context.message_id,
+        nonce=request.nonce,
+        first_started_at=run.first_started_at if run.first_started_at is not None else now,
+        started_at=now,
+        expires_at=expires_at,
+        callback_hash=callback_hash,
+        key=None,  # set by the worker once the run has a place of its key
+        rate_key=None,
+        in_turn=False,
+        breaker=False,
+        heartbeat_at=None,
+        progress=None,
+        note=None,
+        redriven_from=_redriven_from(run, context),
+        earlier=earlier_than_next(run),
+        # A workflow's run reports how its steps ended, which its next attempt can change.
+        error=None if run.is_workflow else run.error,
+        code=None if run.is_workflow else run.code,
+        lease_until=context.lease_until,
+        deadlines=deadlines,
+    )
+
+
+AnyRun = TypeVar("AnyRun", bound=Run)
+Fields = ParamSpec("Fields")
+_SHARED = tuple(field.name for field in fields(Record))
+
+
+def becomes(run: Run, state: Callable[Concatenate[RunIdentity, Lane, Fields], AnyRun]) -> Callable[Fields, AnyRun]:
+    """Return the constructor of a state, whose defaults for the fields of every state are those of the record `run`."""
+    return partial(state, **{name: getattr(run, name) for name in _SHARED})
+
+
+def _not_begun(run: Running) -> Queued:
+    """Return the run as waiting for its first attempt, which did not begin."""
+    return becomes(run, Queued)(attempt=0, first_started_at=None, started_at=None, callback_hash=None)
+
+
+def queued(run: Running, now: float, key: str | None = None) -> Queued:
+    """Return the record of a run that must enter the wait queue of its job, or of its key, before its first attempt."""
+    return replace(_not_begun(run), waiting_since=now, key=key)
+
+
+def rated(
+    start: Start, rate_key: str, not_before: float, now: float, *, in_turn: bool, breaker: bool = False
+) -> Run | None:
+    """Return the record of a run that waits for a rate, or for a circuit breaker, until `not_before`. None if its
+    record does not show the wait, because the run was redriven or its worker was lost.
+    """
+    run, since = start.run, _waiting_since(start.continued, rate_key, now)
+    match start.continued:
+        case None | Queued():
+            waits: Queued | Retrying = _not_begun(run)
+        case Retrying() as before:
+            waits = replace(before, key=run.key, fencing_token=run.fencing_token)
+        case _:
+            return None
+    return replace(
+        waits, not_before=not_before, rate_key=rate_key, in_turn=in_turn, breaker=breaker, waiting_since=since
+    )
+
+
+def has_turn(previous: Run | None, rate_key: str, now: float, *, waited: bool) -> bool:
+    """Return whether the run has waited for the instant that its rate gave it. If its record does not show such a wait
+    (see `rated`), any wait counts (`waited`).
+    """
+    match previous:
+        case None:
+            return False
+        case Queued() | Retrying():
+            due = previous.not_before is not None and previous.not_before <= now
+            return previous.rate_key == rate_key and previous.in_turn and due
+        case _:
+            return waited
+
+
+def _waiting_since(previous: Run | None, rate_key: str, now: float) -> float | None:
+    """Return when the run began to wait for this rate: now, unless it already waits and tries again."""
+    return now if previous is None or previous.rate_key != rate_key else previous.waiting_since
+
+
+def rearmed(run: AliveRun, deadline_message_id: str, token: str) -> AliveRun:
+    """Return the run with another message that monitors its deadline."""
+    deadlines = None if run.deadlines is None else replace(run.deadlines, deadline_message_id=deadline_message_id)
+    return rewritten(replace(run, deadlines=deadlines), token)
+
+
+def rewritten(run: AliveRun, token: str) -> AliveRun:
+    """Return the active run for a writer that does not end its attempt. A running run is marked as listed, because its
+    worker may list it before this record is written.
+    """
+    run = replace(run, fencing_token=token)
+    return replace(run, listed=True) if isinstance(run, Running) else run
+
+
+def waiting(run: Running, deadlines: Deadlines) -> Waiting:
+    """Return the run after its call has returned."""
+    asked = run.cancel_requested
+    return becomes(run, Waiting)(started_at=run.started_at, deadlines=deadlines, cancel_requested=asked)
+
+
+def retrying(run: Running | Waiting, now: float, not_before: float) -> Retrying:
+    """Return the run after a failed attempt. The next attempt starts at `not_before` (UTC seconds)."""
+    return becomes(run, Retrying)(started_at=run.started_at, finished_at=now, not_before=not_before)
+
+
+def succeeded(run: Running | Waiting | Retrying, result: object, now: float) -> Succeeded:
+    """Return the run as succeeded, even if its cancellation was requested in the meantime."""
+    over, since, asked = becomes(_over(run, None), Succeeded), run.started_at, cancel_requested(run)
+    return over(started_at=since, finished_at=now, result=result, error=None, code=None, cancel_requested=asked)
+
+
+def dead(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Dead:
+    """Return the run as dead. `by` is the message that writes the record; by default the message that carries the
+    attempt.
+    """
+    return becomes(_over(run, by), Dead)(reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
+
+
+def cancelled(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Cancelled:
+    """Return the run as cancelled. `by` is the same as in `dead`."""
+    return becomes(_over(run, by), Cancelled)(reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
+
+
+def skipped(run: Run, reason: str, by: AttemptContext | None = None) -> Skipped:
+    """Return the run as skipped. `by` is the same as in `dead`."""
+    return becomes(_over(run, by), Skipped)(reason=reason, cancel_requested=cancel_requested(run))
+
+
+def _over(run: Run, by: AttemptContext | None) -> Run:
+    if isinstance(run, Retrying):  # it ends after its last attempt, which is moved to `earlier`
+        run = replace(run, earlier=earlier_than_next(run))
+    return run if by is None else replace(run, fencing_token=by.fencing_token, message_id=by.message_id)
+
+
+def not_run(request: StartRequest, job: JobSnapshot, context: AttemptContext, reason: str) -> Transition:
+    """Return the record of an occurrence that will not run."""
+    return Transition(skipped(first_record(request, job, context), reason, context), None, reason)
+
+
+def refused(start: Start, reason: str, because: str) -> Transition:
+    """Return the record of a run that may not start because of another run."""
+    never = replace(skipped(start.run, reason), attempt=0, first_started_at=None, started_at=None, callback_hash=None)
+    return Transition(never, start.previous, because)
+
+
+def known_occurrences(request: StartRequest, job: JobSnapshot) -> Occurrences | None:
+    """Return the occurrences of the definition that enqueued the run, or None if the definition is no longer known.
+    Raises ScheduleError or ExclusionError.
+    """
+    if request.rules is not None:
+        return occurrences_of(
+            request.tenant,
+            request.job_id,
+            request.rules.schedule,
+            exclude=request.rules.exclude,
+            jitter_seconds=request.rules.jitter_seconds,
+            offset_seconds=request.rules.offset_seconds,
+        )
+    return job.occurrences() if isinstance(job, Job) and job.generation == request.generation else None
+
+
+def carries(request: StartRequest, run: Run, message_id: str) -> bool:
+    """Return whether the run is carried by this message, received as `message_id`, or by a message that it replaces."""
+    return run.message_id == message_id or any(run.message_id == replaced for replaced, _ in request.replaces)
+
+
+def wrote(request: StartRequest, run: Run) -> bool:
+    """Return whether this message (under any id), or a message that it replaces, wrote the run's record."""
+    return any(run.nonce == nonce for nonce in (request.nonce, *(nonce for _, nonce in request.replaces)))
+
+
+def may_run_again(run: Run) -> bool:
+    """Return whether a step's record may be overwritten: the step is dead, or its workflow stopped it."""
+    return isinstance(run, Dead) or stopped_by_workflow(run)
+
+
+def stopped_by_workflow(run: Run) -> bool:
+    """Return whether a step was skipped or cancelled because of other steps or the end of its workflow's run. If these
+    are redriven, the step can still run.
+    """
+    match run:
+        case Skipped(reason=reason):
+            return reason in {each.value for each in Readiness if each.skips}
+        case Cancelled(reason=reason):
+            return reason == WORKFLOW_OVER
+        case _:
+            return False
+
+
+def of_predecessor(request: StartRequest, job: JobSnapshot, run: Run) -> bool:
+    """Return whether the record belongs to a deleted job with the same id, and the request to the current job. False if
+    the run of the record has started.
+    """
+    return isinstance(job, Job) and binds_nobody(job, run) and job.created_generation <= request.generation
+
+
+def skipped_by_pause(request: StartRequest, run: Run) -> bool:
+    """Return whether a pause skipped the run, and its occurrence was enqueued again: a resume catches it up. (The
+    resume did not enqueue it otherwise.)
+    """
+    never = isinstance(run, Skipped) and run.reason == PAUSED and run.attempt == 0
+    return never and not request.manual and run.generation < request.generation
+
+
+def binds_nobody(job: Job, run: Run) -> bool:
+    """Return whether the record does not apply to a re-created job. It belongs to a deleted job with the same id, and
+    its run never started (it was skipped or cancelled).
+    """
+    return run.attempt == 0 and run.generation < job.created_generation
+
+
+def instead_of(run: Run, decision: Decision) -> Decision:
+    """Return a decision for a run without a record, changed so that it overwrites this record."""
+    match decision:
+        case Start() | Transition():
+            return replace(decision, previous=run)
+        case PutBack(skipped=Transition() as skipped):
+            return replace(decision, skipped=replace(skipped, previous=run))
+        case _:
+            return decision
+
+
+def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:
+    """Return the job if the run belongs to it. Returns None if the job was created again and the run belongs to its
+    predecessor.
+    """
+    anew = isinstance(job, Job) and run.generation < job.created_generation
+    return None if anew else job

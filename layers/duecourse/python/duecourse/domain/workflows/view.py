@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from duecourse.domain.runs.decision import WORKFLOW_OVER, Readiness
-from duecourse.domain.runs.lifecycle import goes_on
 from duecourse.domain.runs.states import Cancelled, Run, finished_at
+from duecourse.domain.runs.transitions import goes_on
 from duecourse.domain.workflows.graph import Graph, Step, StepOutcome, StepOutcomes, end_of, numbers_in
 from duecourse.domain.workflows.state import WorkflowState
 

@@ -10,8 +10,8 @@ from duecourse.domain.jobs.document import renamed
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.pause import PauseChange, ended
 from duecourse.domain.jobs.rename import RenameError, effective_at, locks, rename
-from duecourse.domain.runs.decision import own_job
 from duecourse.domain.runs.overlap import Lock, has_released, held_by
+from duecourse.domain.runs.transitions import own_job
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.seats import Seats

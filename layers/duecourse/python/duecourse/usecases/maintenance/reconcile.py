@@ -26,8 +26,8 @@ from duecourse.domain.runs.decision import (
     Transition,
     Withdraw,
 )
-from duecourse.domain.runs.lifecycle import decide
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.transitions import decide
 from duecourse.messages import MessageError, RunMessage, read_run_message
 from duecourse.ports import (
     Clock,

@@ -13,8 +13,8 @@ from duecourse.domain.ids import parse_run_id
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, ProgressReport, decide_heartbeat
-from duecourse.domain.runs.decision import own_job
 from duecourse.domain.runs.states import Final, Run, Running, RunState, Succeeded, Waiting
+from duecourse.domain.runs.transitions import own_job
 from duecourse.messages import Cancel, Command, Complete, Fail, Redrive, RunMessage, message_about
 from duecourse.ports import Clock, JobStore, Lanes, Outgoing, Randomness, RunStore
 from duecourse.usecases.runs.lists import Runs

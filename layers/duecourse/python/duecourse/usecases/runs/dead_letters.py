@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.document import ChangeAction
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.decision import own_job
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.transitions import own_job
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.messages import Redrive
 from duecourse.ports import JobStore, StateMark

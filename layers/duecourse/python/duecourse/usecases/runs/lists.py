@@ -16,9 +16,9 @@ from duecourse.domain.jobs.backfill import due_in
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState, Lane
 from duecourse.domain.runs.coverage import between
-from duecourse.domain.runs.decision import binds_nobody
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Queued, Run, RunState, Succeeded, state_since
+from duecourse.domain.runs.transitions import binds_nobody
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.schedules.schedule import Occurrences

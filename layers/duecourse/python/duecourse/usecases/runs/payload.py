@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from duecourse.domain.runs.decision import own_job
 from duecourse.domain.runs.rendering import call_values, idempotency_key, render_document
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.transitions import own_job
 from duecourse.domain.targets.targets import Failed, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import GraphMissingError, JobStore

@@ -9,8 +9,8 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.document import ChangeAction
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import WORKFLOW_OVER
-from duecourse.domain.runs.lifecycle import goes_on
 from duecourse.domain.runs.states import Cancelled, Run
+from duecourse.domain.runs.transitions import goes_on
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import CarriedOver, Graph, StepOutcome, StepOutcomes, numbers_in, read_ref
 from duecourse.domain.workflows.state import WorkflowState

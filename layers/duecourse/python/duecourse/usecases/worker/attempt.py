@@ -43,15 +43,7 @@ from duecourse.domain.runs.decision import (
     Suspend,
     Transition,
     Withdraw,
-    has_turn,
-    may_run_again,
-    own_job,
-    queued,
-    rated,
-    refused,
-    skipped_by_pause,
 )
-from duecourse.domain.runs.lifecycle import as_step, decide
 from duecourse.domain.runs.overlap import Skip, Wait, latest, line_of
 from duecourse.domain.runs.rate import pause_until
 from duecourse.domain.runs.rendering import breaker_key, concurrency_key, with_its_key
@@ -67,9 +59,23 @@ from duecourse.domain.runs.states import (
     Skipped,
     Succeeded,
     Waiting,
-    rearmed,
 )
-from duecourse.domain.runs.transitions import cancel, is_met, newest_due
+from duecourse.domain.runs.transitions import (
+    as_step,
+    cancel,
+    decide,
+    has_turn,
+    is_met,
+    known_occurrences,
+    may_run_again,
+    newest_due,
+    own_job,
+    queued,
+    rated,
+    rearmed,
+    refused,
+    skipped_by_pause,
+)
 from duecourse.domain.targets.kinds import place_of, type_of
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.domain.targets.template import TemplateError
@@ -1056,7 +1062,7 @@ class Coverage:
         """Return a catch-up. It is shortened to end before the first run in its range that has a record or waits in the
         wait queue.
         """
-        if run.through is None or (occurrences := start_request_of(message).occurrences(job)) is None:
+        if run.through is None or (occurrences := known_occurrences(start_request_of(message), job)) is None:
             return Fitted(run)
         known = self.runs.between(run.tenant, run.job_id, run.occurrence, run.through, strongly=True)
         known = [record for record in known if not left_to_resume(record)]

@@ -28,7 +28,7 @@ from functools import partial
 from duecourse.domain.ids import OfRun, key_line
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, JobSnapshot, Lane
-from duecourse.domain.runs.decision import RetryLater, Start, own_job
+from duecourse.domain.runs.decision import RetryLater, Start
 from duecourse.domain.runs.overlap import (
     PAUSE,
     RENAMED,
@@ -53,18 +53,8 @@ from duecourse.domain.runs.overlap import (
     rank_of_start,
     waits_with_lock,
 )
-from duecourse.domain.runs.states import (
-    Cancelled,
-    Final,
-    Queued,
-    Retrying,
-    Run,
-    Running,
-    Skipped,
-    Succeeded,
-    Waiting,
-)
-from duecourse.domain.runs.transitions import newest_due
+from duecourse.domain.runs.states import Cancelled, Final, Queued, Retrying, Run, Running, Skipped, Succeeded, Waiting
+from duecourse.domain.runs.transitions import newest_due, own_job
 from duecourse.domain.tenants.seats import calls_are_over
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Conflict, JobStore, Randomness, RunStore, WaitQueues, Watch

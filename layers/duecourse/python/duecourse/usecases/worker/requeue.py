@@ -7,8 +7,8 @@ from math import ceil
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.decision import LEASE_MARGIN_SECONDS
 from duecourse.domain.runs.states import Dead, Run, Running
-from duecourse.domain.runs.transitions import LEASE_MARGIN_SECONDS
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import START, Command, Redrive, RunMessage
 from duecourse.ports import Clock, Randomness, RunStore

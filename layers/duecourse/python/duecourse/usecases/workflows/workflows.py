@@ -23,17 +23,10 @@ from functools import cache
 from duecourse.domain.ids import OfRun, RunIdentity, RunName, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.decision import (
-    STEPS_FAILED,
-    WORKFLOW_OVER,
-    Readiness,
-    StepTurn,
-    Withdraw,
-    WorkflowOutcome,
-    may_run_again,
-)
+from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readiness, StepTurn, Withdraw, WorkflowOutcome
 from duecourse.domain.runs.overlap import called_in_workflow
 from duecourse.domain.runs.states import Cancelled, Dead, Final, Run, Skipped, Succeeded, reason_of
+from duecourse.domain.runs.transitions import may_run_again
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
 from duecourse.domain.tenants.rate import Charge, free
