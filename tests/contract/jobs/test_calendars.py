@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.wire.capacity import KB, item_bytes
+from duecourse.domain.jobs.calendars import Calendar, with_entries
 from duecourse.domain.jobs.document import renamed
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.rename import rename
-from duecourse.domain.schedules.calendars import Calendar, with_entries
 from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, packed_days
 from duecourse.ports import Creation, CreationTerms, StoreBusyError
 from duecourse.testing.clock import SettableClock

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duecourse.domain.schedules.calendars import extended_pause, pause_entry, pause_name, pause_window, resumed_pause
+from duecourse.domain.jobs.calendars import extended_pause, pause_entry, pause_name, pause_window, resumed_pause
 
 CAUGHT_UP = pause_entry("erp", 1000, 2000, catch_up=True)
 SKIPPED = pause_entry("erp", 1000, 2000, catch_up=False)

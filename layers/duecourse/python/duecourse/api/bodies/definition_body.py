@@ -25,6 +25,7 @@ from duecourse.api.bodies.models import LINE, UNIQUE, Body, Instant, Whole, each
 from duecourse.api.bodies.target_bodies import HttpTargetBody, TargetBody, Url, rules_of, url_problem
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.calendars import MAX_CALENDARS
 from duecourse.domain.jobs.cursor import MAX_FIRINGS
 from duecourse.domain.jobs.job import (
     COMPLETION_SECONDS,
@@ -48,8 +49,8 @@ from duecourse.domain.runs.rendering import (
     check_concurrency_key,
 )
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.calendars import MAX_CALENDARS, PREFIX
 from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, MAX_EXCLUSIONS
+from duecourse.domain.schedules.packed import PREFIX
 from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, MAX_SCHEDULES, joined
 from duecourse.domain.targets.template import (
     IDEMPOTENCY_NAMES,

@@ -10,6 +10,15 @@ from typing import Any
 
 from duecourse.domain.documents import part_of, read_fields
 from duecourse.domain.instants import DAY_SECONDS, to_iso
+from duecourse.domain.jobs.calendars import (
+    entries_of,
+    id_of,
+    named,
+    planned_pause,
+    version_of,
+    with_entries,
+    without_calendars,
+)
 from duecourse.domain.jobs.job import (
     COMPLETION_SECONDS,
     DUECOURSE,
@@ -22,15 +31,6 @@ from duecourse.domain.jobs.job import (
     author,
 )
 from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.calendars import (
-    entries_of,
-    id_of,
-    named,
-    planned_pause,
-    version_of,
-    with_entries,
-    without_calendars,
-)
 from duecourse.domain.schedules.exclusions import canonical_exclusion
 from duecourse.domain.schedules.schedule import SEPARATOR
 from duecourse.domain.targets.kinds import target_document, target_of

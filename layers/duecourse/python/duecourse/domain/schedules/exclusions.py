@@ -16,11 +16,10 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Protocol
 
-from duecourse.domain.instants import DAY_SECONDS, FIRST, LAST, from_iso, to_iso
-from duecourse.domain.schedules.calendars import CATCH_UP, PREFIX, days_of, pack, window_text
-from duecourse.domain.schedules.cron.cron import EPOCH, Cron, DaySet, lowest, parse_cron, parse_eventbridge
+from duecourse.domain.schedules.cron.cron import DAY, EPOCH, Cron, DaySet, lowest, parse_cron, parse_eventbridge
 from duecourse.domain.schedules.cron.pattern import HORIZON_YEARS, Pattern
 from duecourse.domain.schedules.error import ScheduleError
+from duecourse.domain.schedules.instant import FIRST, LAST, iso
 from duecourse.domain.schedules.open_times import (
     ALL_TIMES,
     ANY,
@@ -31,6 +30,7 @@ from duecourse.domain.schedules.open_times import (
     excluded_times,
     too_long,
 )
+from duecourse.domain.schedules.packed import CATCH_UP, PREFIX, days_of, pack, window_text
 from duecourse.domain.schedules.zones.zone import Zone, ZoneSource, cycles_beyond, load_zone
 
 MAX_EXCLUSIONS = 40
@@ -74,9 +74,9 @@ MOVE = 100
 """The work of a step of a schedule whose occurrences move."""
 
 _HORIZON_DAYS = HORIZON_YEARS * 366
-_HORIZON = _HORIZON_DAYS * DAY_SECONDS
+_HORIZON = _HORIZON_DAYS * DAY
 _LAST_DAY = date.max.toordinal() - EPOCH
-_LAST_INSTANT = LAST - 2 * DAY_SECONDS
+_LAST_INSTANT = LAST - 2 * DAY
 """A date can represent it on the clock of each zone."""
 
 _MAX_KNOWN = 64
@@ -248,7 +248,7 @@ class Exclusions:
         if occurrence in self.instants or (at >= 0 and occurrence <= self.windows[at][1]):
             return True
         wall = self.zone.wall(occurrence)
-        return self.days.last_from(wall // DAY_SECONDS) is not None or bool(self.times and self.times.excludes(wall))
+        return self.days.last_from(wall // DAY) is not None or bool(self.times and self.times.excludes(wall))
 
     def skip(self, occurrence: int) -> int | None:
         """Return None if the occurrence is not excluded, else an instant after which the search for the next one
@@ -266,13 +266,13 @@ class Exclusions:
         if at >= 0 and occurrence <= self.windows[at][1]:
             return self.windows[at][1]
         wall = self.zone.wall(occurrence)
-        day = wall // DAY_SECONDS
+        day = wall // DAY
         end = self.days.end(day)
         if end > day:
             begin = self._begin(end)
             if schedule is None or not self.times:
                 return max(begin - 1, occurrence)
-            occurrence, wall = max(begin - 1, occurrence), end * DAY_SECONDS - 1
+            occurrence, wall = max(begin - 1, occurrence), end * DAY - 1
             if self.zone.wall(begin) != wall + 1:
                 return occurrence
         elif not self.times or not self.times.excludes(wall):
@@ -307,11 +307,11 @@ class Exclusions:
 
     def _begin(self, day: int) -> int:
         """Return the first instant at which the zone's calendar shows this day or a later one."""
-        low = day * DAY_SECONDS - _WIDEST_OFFSET
-        high = day * DAY_SECONDS + _WIDEST_OFFSET
+        low = day * DAY - _WIDEST_OFFSET
+        high = day * DAY + _WIDEST_OFFSET
         while low < high:
             middle = (low + high) // 2
-            if self.zone.wall(middle) // DAY_SECONDS >= day:
+            if self.zone.wall(middle) // DAY >= day:
                 high = middle
             else:
                 low = middle + 1
@@ -346,7 +346,7 @@ class WorkingDays(DaySet):
 MAX_MASKS = 64
 """The maximum number of months whose working days are kept."""
 
-KEPT_SECONDS = 366 * DAY_SECONDS
+KEPT_SECONDS = 366 * DAY
 """How long the answer that a schedule has no further occurrence is used."""
 
 MAX_MOVE_DAYS = 31
@@ -383,26 +383,26 @@ class Moved:
 
     def first_from(self, wall: int) -> int | None:
         """Return the first match at or after this wall second, after moves off excluded days."""
-        day, second = divmod(wall, DAY_SECONDS)
+        day, second = divmod(wall, DAY)
         # The days that move to this day or a later one begin here.
         low, high = self._sources(day)
         if low <= high and self.target(day) == day:
             source = low
-            while source <= high and (found := self._pattern.first_from(source * DAY_SECONDS + second)) is not None:
-                if found < (source + 1) * DAY_SECONDS:
-                    return day * DAY_SECONDS + found % DAY_SECONDS
-                source = found // DAY_SECONDS
+            while source <= high and (found := self._pattern.first_from(source * DAY + second)) is not None:
+                if found < (source + 1) * DAY:
+                    return day * DAY + found % DAY
+                source = found // DAY
             low = high + 1
         work = Work()
         while True:
             work.spend(MOVE)
-            found = self._pattern.first_from(low * DAY_SECONDS)
+            found = self._pattern.first_from(low * DAY)
             if found is None or (self._days.recurring and found > wall + _HORIZON):
                 return None
-            source = found // DAY_SECONDS
+            source = found // DAY
             target = self.target(source)
             if target is not None:
-                return target * DAY_SECONDS + found % DAY_SECONDS
+                return target * DAY + found % DAY
             end = self._days.end(source)
             if self._days.last_from(end) is not None:
                 return None  # all days of 50 years are excluded
@@ -434,9 +434,9 @@ class Moved:
         """
         if self._pattern.first_from(wall) == wall:
             return None
-        day, second = divmod(wall, DAY_SECONDS)
+        day, second = divmod(wall, DAY)
         low, high = self._sources(day)
-        sources = (each * DAY_SECONDS + second for each in range(low, high + 1))
+        sources = (each * DAY + second for each in range(low, high + 1))
         return next((each for each in sources if self._pattern.first_from(each) == each), None)
 
     def destination(self, wall: int) -> int | None:
@@ -445,9 +445,9 @@ class Moved:
         """
         if self._pattern.first_from(wall) != wall:
             return None
-        day, second = divmod(wall, DAY_SECONDS)
+        day, second = divmod(wall, DAY)
         target = self.target(day)
-        return None if target is None or target == day else target * DAY_SECONDS + second
+        return None if target is None or target == day else target * DAY + second
 
 
 def _step(on_wall: tuple[Pattern, Wanted] | None) -> int:
@@ -594,17 +594,20 @@ def canonical_exclusion(entry: str) -> str:
     compiled = compile_exclusions((entry,), "UTC")
     if compiled.windows:
         return window_text(*compiled.windows[0], entry.endswith(CATCH_UP))
-    return to_iso(next(iter(compiled.instants))) if compiled.instants else entry
+    return f"{iso(next(iter(compiled.instants)))}Z" if compiled.instants else entry
 
 
 def _instant(entry: str) -> int:
     try:
-        at = from_iso(entry)
+        moment = datetime.fromisoformat(entry)
     except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
         raise ValueError(
             "write an instant as 2026-12-25T09:00:00Z, a date as 2026-12-25, or a range as two dates or two instants "
             "with a slash between them"
-        ) from None
+        )
+    at = moment.timestamp()
     if at != int(at):
         raise ValueError("an instant must have whole seconds; remove the fraction")
     if not FIRST <= at <= LAST:  # out of range in UTC: no schedule can contain it, and it cannot be stored

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from duecourse.domain.instants import FIRST, LAST
 from duecourse.domain.schedules.cron.cron import DAY, EPOCH
 from duecourse.domain.schedules.error import refuse, shown
+
+FIRST, LAST = -62_135_596_800, 253_402_300_799
+"""The first and last second that :func:`iso` can format: 0001-01-01T00:00:00 and 9999-12-31T23:59:59."""
 
 _EXTENDED = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(Z|[+-]\d\d(?::?\d\d)?)?", re.ASCII

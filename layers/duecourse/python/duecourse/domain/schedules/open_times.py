@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
-from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.schedules.cron.cron import EPOCH, Cron, length_of, lowest, members
+from duecourse.domain.schedules.cron.cron import DAY, EPOCH, Cron, length_of, lowest, members
 from duecourse.domain.schedules.error import ScheduleError
 
 _MINUTE = 60
@@ -152,7 +151,7 @@ class Recurring:
 
     def excludes(self, wall: int) -> bool:
         """Return whether an expression excludes this wall second."""
-        day, second = divmod(wall, DAY_SECONDS)
+        day, second = divmod(wall, DAY)
         minute, within = divmod(second, _MINUTE)
         return bool(self._closed(self._key(day), minute) >> within & 1)
 
@@ -161,8 +160,8 @@ class Recurring:
         excluded through the month of `until`. Raises ScheduleError if the search takes too long.
         """
         times = wanted.times
-        day, second = divmod(wall, DAY_SECONDS)
-        while day * DAY_SECONDS <= until:
+        day, second = divmod(wall, DAY)
+        while day * DAY <= until:
             low, high, days = self._days(day, work)
             ahead = 0
             for key, matching in days.items():
@@ -173,12 +172,12 @@ class Recurring:
             if ahead & 1:
                 found = self._first(times, self._key(day), second, work)
                 if found is not None:
-                    return day * DAY_SECONDS + found
+                    return day * DAY + found
                 ahead ^= 1
             if ahead:
                 day += lowest(ahead)
                 found = self._first(times, self._key(day), 0, work)
-                return None if found is None else day * DAY_SECONDS + found
+                return None if found is None else day * DAY + found
             day, second = high, 0
         return None
 

@@ -15,8 +15,7 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Literal
 
-from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.schedules.cron.cron import Cron, canonical_cron, cron_words, parse_cron, parse_eventbridge
+from duecourse.domain.schedules.cron.cron import DAY, Cron, canonical_cron, cron_words, parse_cron, parse_eventbridge
 from duecourse.domain.schedules.cron.pattern import Pattern, pattern_of
 from duecourse.domain.schedules.error import ScheduleError, refuse, shown
 from duecourse.domain.schedules.exclusions import (
@@ -270,7 +269,7 @@ class CalendarSchedule(WallSchedule):
     @property
     def on_wall(self) -> tuple[Pattern, Wanted]:
         """The wall times of the interval, as a pattern and as a time of days."""
-        return self._pattern, Wanted(time_at(self.rate.start.wall % DAY_SECONDS))
+        return self._pattern, Wanted(time_at(self.rate.start.wall % DAY))
 
     def with_pattern(self, spec: ScheduleSpec, pattern: Pattern) -> CalendarSchedule:
         """Return the schedule with different wall times."""
@@ -807,10 +806,10 @@ def moved_to(schedule: Schedule, at: int) -> int | None:
 def _moved(schedule: AtSchedule, days: Days, step: int, zones: ZoneSource) -> Schedule:
     """Return a schedule with a single time that moved off an excluded day."""
     wall = schedule.moment.wall
-    target = moved_day(days, step, wall // DAY_SECONDS)
-    if target is None or target == wall // DAY_SECONDS:
+    target = moved_day(days, step, wall // DAY)
+    if target is None or target == wall // DAY:
         return schedule
-    moment = Moment(target * DAY_SECONDS + wall % DAY_SECONDS, None)
+    moment = Moment(target * DAY + wall % DAY, None)
     return AtSchedule(schedule.spec, moment, _instants(schedule.spec, moment, zones), wall)
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
+from duecourse.domain.jobs.calendars import Calendar, changed
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.calendars import Calendar, changed
 from duecourse.domain.schedules.exclusions import ExclusionError, packed_days, reject_begun
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import CalendarPage, Clock, JobStore, StoreBusyError

@@ -9,25 +9,24 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import Any
 
+from duecourse.domain.jobs.calendars import (
+    NO_PAUSE,
+    PAUSE,
+    calendars_of,
+    characters_of,
+    entries_of,
+    id_of,
+    pause_of,
+    with_entries,
+)
 from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
 from duecourse.domain.jobs.document import ChangeAction, changed, deleted
 from duecourse.domain.jobs.edit import check_schedule, edit, reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone, author
 from duecourse.domain.jobs.pause import PauseChange, ended, resume_as_planned
 from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.calendars import (
-    MAX_CALENDAR_CHARACTERS,
-    NO_PAUSE,
-    PAUSE,
-    calendars_of,
-    characters_of,
-    days_of,
-    entries_of,
-    id_of,
-    pause_of,
-    with_entries,
-)
 from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.schedules.packed import MAX_CALENDAR_CHARACTERS, days_of
 from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import (
     EVERY_JOB,

@@ -16,8 +16,9 @@ from duecourse.adapters.dynamodb.keys import (
     tenant_key,
 )
 from duecourse.adapters.dynamodb.writing import TableStore, conditional
+from duecourse.domain.jobs.calendars import Calendar, entries_of, id_of
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.schedules.calendars import Calendar, copied, entries_of, id_of
+from duecourse.domain.schedules.packed import copied
 from duecourse.ports import CalendarPage, Clock
 
 _FIELDS = ("days", "description", "version", "revision", "updated_at", "updated_by")

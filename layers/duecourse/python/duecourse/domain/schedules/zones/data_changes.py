@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice, pairwise, takewhile
 from operator import gt
 
-from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.schedules.cron.cron import DAY
 from duecourse.domain.schedules.schedule import (
     Occurrences,
     RateSchedule,
@@ -24,7 +24,7 @@ MAX_COMPARED = 10_000
 year.
 """
 
-_MARGIN = 2 * DAY_SECONDS
+_MARGIN = 2 * DAY
 """Occurrences farther than this (seconds) from every time at which the clocks differ are unchanged: a time in a gap or
 a fold happens within hours.
 """

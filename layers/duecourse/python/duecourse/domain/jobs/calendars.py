@@ -7,15 +7,11 @@ calendar edits each job that uses it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import date
 from urllib.parse import quote, unquote
 
-from duecourse.domain.instants import to_iso
-
-PREFIX = "calendar:"
-"""The prefix of a calendar's entry. No entry written by a user starts with it."""
+from duecourse.domain.schedules.packed import PREFIX, copied, days_of, pack, unpack, unpacked
 
 PAUSE = f"{PREFIX}#pause:"
 """The prefix of the entry of a planned pause, which is a window of one job. No calendar can have the id `#pause`."""
@@ -23,29 +19,8 @@ PAUSE = f"{PREFIX}#pause:"
 NO_PAUSE = f"{PAUSE}:"
 """The entry with which a change removes the planned pause."""
 
-CATCH_UP = "/catch_up"
-"""The suffix of a window whose occurrences are replaced by one occurrence at the end of the window."""
-
-MAX_CALENDAR_ENTRIES = 500
-
 MAX_CALENDARS = 5
 """The maximum number of calendars of a job."""
-
-MAX_CALENDAR_CHARACTERS = 600
-"""The maximum total length of a job's copies of calendars. The job's cursor contains them, is rewritten at each claim
-and must stay below 1 KB. Ten single days a year for 15 years need about 550 characters, and so do 60 weekly windows.
-"""
-
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_EPOCH = date(1970, 1, 1).toordinal()
-
-
-class CalendarSizeError(ValueError):
-    """The copy of a calendar would be too long. `count` is the number of its entries."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__(count)
-        self.count = count
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +85,7 @@ def pause_name(entry: str) -> str | None:
 
 def pause_window(entry: str) -> tuple[int, int, bool]:
     """Return the first and the last second of a planned pause (UTC seconds), and whether it is caught up."""
-    return next(_unpacked(entry.rsplit("@", 1)[1]))
+    return next(unpacked(entry.rsplit("@", 1)[1]))
 
 
 def extended_pause(had: str | None, entry: str, now: float) -> str:
@@ -172,16 +147,6 @@ def version_of(entry: str) -> int:
     return int(entry.split(":", 3)[2] or 0)
 
 
-def copied(entry: str) -> str:
-    """Return the packed days of the copy in an entry."""
-    return entry.split(":", 3)[3]
-
-
-def days_of(entry: str) -> list[str]:
-    """Return the exclusions of the copy in an entry."""
-    return list(unpack(copied(entry)))
-
-
 def without_calendars(exclude: Iterable[str]) -> tuple[str, ...]:
     """Return the exclusions without the entries of calendars and of a planned pause."""
     return tuple(entry for entry in exclude if not entry.startswith(PREFIX))
@@ -190,71 +155,6 @@ def without_calendars(exclude: Iterable[str]) -> tuple[str, ...]:
 def with_entries(exclude: Iterable[str], entries: Iterable[str]) -> tuple[str, ...]:
     """Return the exclusions with these entries as their only calendar entries."""
     return (*without_calendars(exclude), *entries)
-
-
-def pack(ranges: Sequence[tuple[int, int]], windows: Sequence[tuple[int, int, bool]], recurring: Sequence[str]) -> str:
-    """Return the packed form of sorted, disjoint ranges of days (days since 1970, inclusive), sorted windows (UTC
-    seconds, inclusive; True: caught up) and cron expressions.
-
-    A range is the number of days since the end of the previous range and, after `+`, its length: `fcz.1+3.8`. Windows
-    follow in the same form in seconds, after `@`; `!` marks windows that are caught up. Raises CalendarSizeError.
-    """
-    parts = _packed((begin, end) for begin, end, _ in windows).split(".")
-    marked = (part + "!" * caught_up for part, (_, _, caught_up) in zip(parts, windows, strict=False))
-    timed = [f"@{'.'.join(marked)}"] if windows else []
-    packed = "|".join([_packed(ranges), *timed, *recurring])
-    if len(packed) > MAX_CALENDAR_CHARACTERS:
-        raise CalendarSizeError(len(ranges) + len(windows) + len(recurring))
-    return packed
-
-
-def _packed(ranges: Iterable[tuple[int, int]]) -> str:
-    at, parts = 0, []
-    for first, last in ranges:
-        parts.append(_base36(first - at) + (f"+{_base36(last - first + 1)}" if last > first else ""))
-        at = last
-    return ".".join(parts)
-
-
-def unpack(packed: str) -> Iterator[str]:
-    """Yield the exclusions of the packed form: dates, ranges of dates, windows and cron expressions."""
-    days, *others = packed.split("|")
-    for begin, end, _ in _unpacked(days):
-        yield _date(begin) if end == begin else f"{_date(begin)}/{_date(end)}"
-    for other in others:
-        if other.startswith("@"):
-            yield from (window_text(*each) for each in _unpacked(other[1:]))
-        else:
-            yield other
-
-
-def _unpacked(packed: str) -> Iterator[tuple[int, int, bool]]:
-    """Yield the first and the last number of each range, and whether it is marked."""
-    at = 0
-    for part in packed.split(".") if packed else ():
-        first, _, length = part.removesuffix("!").partition("+")
-        begin = at + int(first, 36)
-        at = begin + (int(length, 36) if length else 1) - 1
-        yield begin, at, part.endswith("!")
-
-
-def window_text(begin: int, end: int, caught_up: bool) -> str:
-    """Return a window from `begin` through `end` (UTC seconds) as an exclusion."""
-    return f"{to_iso(begin)}/{to_iso(end + 1)}{CATCH_UP if caught_up else ''}"
-
-
-def _date(day: int) -> str:
-    return date.fromordinal(day + _EPOCH).isoformat()
-
-
-def _base36(number: int) -> str:
-    """Return a number in base 36, which `int` reads. Days before 1970 are negative."""
-    sign, number, digits = "-" if number < 0 else "", abs(number), ""
-    while True:
-        number, digit = divmod(number, 36)
-        digits = _DIGITS[digit] + digits
-        if not number:
-            return sign + digits
 
 
 def changed(calendar: Calendar, days: str, description: str, *, at: float, by: str) -> Calendar:
