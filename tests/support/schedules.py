@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
-from duecourse.domain.schedules import Schedule, ScheduleError, ScheduleSpec, compile_schedule
+from duecourse_schedules import Schedule, ScheduleError, ScheduleSpec, compile_schedule
 from tests.support.schedule_oracle import EPOCH, wall_clock
 
 

@@ -5,8 +5,8 @@ from shutil import copytree
 
 import tzdata  # type: ignore[import-untyped]
 
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.zones.zone import Zone, ZoneSource, read_zone
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.zones.zone import Zone, ZoneSource, read_zone
 
 PACKAGE = Path(tzdata.__file__).parent
 

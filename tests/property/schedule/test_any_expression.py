@@ -6,8 +6,8 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.preview import preview
+from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse_schedules.preview import preview
 from tests.support import schedule_expressions as expressions
 from tests.support.examples import examples
 from tests.support.schedule_oracle import Reading, wall_clock

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
 from tests.support import schedule_expressions as expressions
 from tests.support.schedule_oracle import Reading, Walk, by_days, transitions, wall_clock
 

@@ -5,11 +5,11 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.cron.cron import parse_cron
-from duecourse.domain.schedules.cron.pattern import pattern_of
-from duecourse.domain.schedules.schedule import excluded_schedule, occurrences_of
-from duecourse.domain.schedules.zones.zone import load_zone
+from duecourse_schedules import ScheduleError, ScheduleSpec
+from duecourse_schedules.cron.cron import parse_cron
+from duecourse_schedules.cron.pattern import pattern_of
+from duecourse_schedules.schedule import excluded_schedule, occurrences_of
+from duecourse_schedules.zones.zone import load_zone
 from tests.support.examples import examples
 from tests.support.schedules import utc
 

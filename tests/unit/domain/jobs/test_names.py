@@ -17,8 +17,8 @@ from duecourse.domain.ids import ID_PATTERN, RunName, from_basic, is_id, parse_r
 from duecourse.domain.instants import from_iso, to_iso
 from duecourse.domain.jobs.cursor import bucket_of, bucket_start, buckets, shard_of, slot_of
 from duecourse.domain.jobs.job import Delivery, Lane, RetryPolicy
-from duecourse.domain.schedules.instant import FIRST, LAST
 from duecourse.limits import MAX_SHARDS
+from duecourse_schedules.instant import FIRST, LAST
 from tests.support.jobs import job
 
 SECONDS = st.integers(FIRST, LAST)

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from duecourse.cli.cases import answer
-from duecourse.domain.schedules import load_zone
-from duecourse.domain.schedules.instant import iso
+from duecourse_schedules import load_zone
+from duecourse_schedules.instant import iso
 from tests.support import croner
 from tests.support import schedule_expressions as expressions
 from tests.support.schedule_oracle import wall_clock

@@ -7,10 +7,10 @@ from random import Random
 import pytest
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, load_zone
-from duecourse.domain.schedules.schedule import Occurrences, excluded_schedule
-from duecourse.domain.schedules.zones.data_changes import MAX_COMPARED, ChangedOccurrences, changed_occurrences
-from duecourse.domain.schedules.zones.zone import ZoneSource
+from duecourse_schedules import ScheduleError, ScheduleSpec, load_zone
+from duecourse_schedules.schedule import Occurrences, excluded_schedule
+from duecourse_schedules.zones.data_changes import MAX_COMPARED, ChangedOccurrences, changed_occurrences
+from duecourse_schedules.zones.zone import ZoneSource
 from tests.support.schedules import utc
 from tests.support.zone_data import with_zones
 

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.jobs.calendars import Calendar, named
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.exclusions import MAX_MOVE_DAYS, ExclusionError, compile_exclusions, packed_days
-from duecourse.domain.schedules.packed import CalendarSizeError
-from duecourse.domain.schedules.preview import MAX_EXCLUDED, preview
-from duecourse.domain.schedules.schedule import Occurrences, moved_from, moved_to, occurrences_of
+from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse_schedules.exclusions import MAX_MOVE_DAYS, ExclusionError, compile_exclusions, packed_days
+from duecourse_schedules.packed import CalendarSizeError
+from duecourse_schedules.preview import MAX_EXCLUDED, preview
+from duecourse_schedules.schedule import Occurrences, moved_from, moved_to, occurrences_of
 from tests.support.schedule_oracle import Reading, by_days
 from tests.support.schedules import utc
 

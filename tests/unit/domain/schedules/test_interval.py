@@ -2,8 +2,8 @@
 
 import pytest
 
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.schedule import check_interval, closest
+from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse_schedules.schedule import check_interval, closest
 
 AFTER = 1_795_262_400  # 2026-11-21T12:00:00Z
 

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.instants import from_iso, to_iso
-from duecourse.domain.schedules import ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion, compile_exclusions
-from duecourse.domain.schedules.preview import COUNTED, MAX_DROPPED, PreviewEntry, preview
-from duecourse.domain.schedules.schedule import Occurrences, forget, occurrences_of
+from duecourse_schedules import ScheduleSpec, compile_schedule
+from duecourse_schedules.exclusions import ExclusionError, canonical_exclusion, compile_exclusions
+from duecourse_schedules.preview import COUNTED, MAX_DROPPED, PreviewEntry, preview
+from duecourse_schedules.schedule import Occurrences, forget, occurrences_of
 from tests.support.schedules import instants, refusal, schedule, utc
 
 

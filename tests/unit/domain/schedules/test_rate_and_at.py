@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.preview import preview_schedule
-from duecourse.domain.schedules.schedule import counted_from, occurrences_of
+from duecourse_schedules import ScheduleError, ScheduleSpec
+from duecourse_schedules.preview import preview_schedule
+from duecourse_schedules.schedule import counted_from, occurrences_of
 from tests.support.schedules import instants, local, refusal, schedule, utc
 
 NEW_YORK = "America/New_York"

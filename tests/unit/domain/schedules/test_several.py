@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from duecourse.domain.instants import from_iso, to_iso
 from duecourse.domain.jobs.document import definition_document, definition_fields
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.preview import preview, preview_schedule
-from duecourse.domain.schedules.schedule import (
+from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse_schedules.preview import preview, preview_schedule
+from duecourse_schedules.schedule import (
     NoSchedule,
     UnionSchedule,
     check_interval,
@@ -21,7 +21,7 @@ from duecourse.domain.schedules.schedule import (
     occurrences_of,
     rates,
 )
-from duecourse.domain.schedules.zones.dst_effect import dst_effect
+from duecourse_schedules.zones.dst_effect import dst_effect
 from tests.support.jobs import job
 from tests.support.schedules import utc
 

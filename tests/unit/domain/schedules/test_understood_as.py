@@ -8,9 +8,9 @@
 
 import pytest
 
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule, load_zone
-from duecourse.domain.schedules.preview import preview
-from duecourse.domain.schedules.schedule import forget, read_instant
+from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule, load_zone
+from duecourse_schedules.preview import preview
+from duecourse_schedules.schedule import forget, read_instant
 from tests.support.schedules import schedule, utc
 from tests.support.steps import steps
 

@@ -12,9 +12,9 @@ from random import Random
 import pytest
 import tzdata
 
-from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError, load_zone, zone_names
-from duecourse.domain.schedules.schedule import forget
-from duecourse.domain.schedules.zones.zone import YearlyRule, parse_tzif
+from duecourse_schedules import TZDATA_VERSION, ScheduleError, load_zone, zone_names
+from duecourse_schedules.schedule import forget
+from duecourse_schedules.zones.zone import YearlyRule, parse_tzif
 from tests.support.schedule_oracle import EPOCH, wall_clock
 from tests.support.schedules import instants, local, refusal, schedule, utc
 

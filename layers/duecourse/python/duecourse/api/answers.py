@@ -33,10 +33,10 @@ from duecourse.domain.jobs.calendars import planned_pause
 from duecourse.domain.jobs.document import definition_document
 from duecourse.domain.runs import document as documents
 from duecourse.domain.runs.states import MAX_ATTEMPTS, MAX_ERROR, AttemptOutcome, Run, RunState
-from duecourse.domain.schedules.schedule import understood
 from duecourse.limits import METRICS_NAMESPACE
 from duecourse.telemetry import failures, loggable
 from duecourse.usecases.jobs.view import JobView
+from duecourse_schedules.schedule import understood
 
 Document = dict[str, Any]
 Item = TypeVar("Item")

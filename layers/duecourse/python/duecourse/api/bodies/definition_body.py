@@ -48,10 +48,6 @@ from duecourse.domain.runs.rendering import (
     MAX_KEY_CHARACTERS,
     check_concurrency_key,
 )
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, MAX_EXCLUSIONS
-from duecourse.domain.schedules.packed import PREFIX
-from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, MAX_SCHEDULES, joined
 from duecourse.domain.targets.template import (
     IDEMPOTENCY_NAMES,
     check_template,
@@ -84,6 +80,10 @@ from duecourse.domain.tenants.quota import (
 )
 from duecourse.domain.workflows.check import DEADLINE_SECONDS, MAX_DIRECT, MAX_STEPS
 from duecourse.limits import RESULT_BUCKET, RESULT_PREFIX
+from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse_schedules.exclusions import MAX_EXCLUSION_CHARACTERS, MAX_EXCLUSIONS
+from duecourse_schedules.packed import PREFIX
+from duecourse_schedules.schedule import MAX_JITTER_SECONDS, MAX_SCHEDULES, joined
 
 _FORMS = (
     "Cron with five fields, or six with seconds first; names such as @daily; rate(5 minutes); at(2026-12-31T09:00:00); "

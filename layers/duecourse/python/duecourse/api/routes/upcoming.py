@@ -31,10 +31,10 @@ from duecourse.domain.jobs.upcoming import (
     MIN_STEP_SECONDS,
     Window,
 )
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules import preview as previews
-from duecourse.domain.schedules.exclusions import MAX_EXCLUSIONS, ExclusionError
-from duecourse.domain.schedules.schedule import joined
+from duecourse_schedules import ScheduleError, ScheduleSpec
+from duecourse_schedules import preview as previews
+from duecourse_schedules.exclusions import MAX_EXCLUSIONS, ExclusionError
+from duecourse_schedules.schedule import joined
 
 MAX_COUNT = 100
 

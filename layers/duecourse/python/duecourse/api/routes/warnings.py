@@ -20,9 +20,9 @@ from duecourse.domain.jobs.calendars import entries_of, id_of
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Dead, Run, RunState, Skipped, Succeeded
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.packed import days_of
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
+from duecourse_schedules.packed import days_of
 
 _RECORDED = RunFilter(tuple(state for state in RunState if state is not RunState.QUEUED))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
 
-from duecourse.domain.schedules.packed import PREFIX, copied, days_of, pack, unpack, unpacked
+from duecourse_schedules.packed import PREFIX, copied, days_of, pack, unpack, unpacked
 
 PAUSE = f"{PREFIX}#pause:"
 """The prefix of the entry of a planned pause, which is a window of one job. No calendar can have the id `#pause`."""

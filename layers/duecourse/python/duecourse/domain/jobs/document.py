@@ -30,10 +30,10 @@ from duecourse.domain.jobs.job import (
     Overlap,
     author,
 )
-from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.exclusions import canonical_exclusion
-from duecourse.domain.schedules.schedule import SEPARATOR
 from duecourse.domain.targets.kinds import target_document, target_of
+from duecourse_schedules import ScheduleSpec
+from duecourse_schedules.exclusions import canonical_exclusion
+from duecourse_schedules.schedule import SEPARATOR
 
 _COMPOSED = ("schedule", "target", "missed", "overlap", "queue_limit", "active_limit")
 """The fields whose format in the API differs from that in JobDefinition."""

@@ -29,8 +29,8 @@ from duecourse.domain.runs.states import (
     cancel_requested,
     earlier_than_next,
 )
-from duecourse.domain.schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
+from duecourse_schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
 
 
 @dataclass(frozen=True, slots=True)

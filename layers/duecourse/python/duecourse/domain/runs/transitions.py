@@ -67,9 +67,9 @@ from duecourse.domain.runs.states import (
     earlier_than_next,
     rewritten,
 )
-from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.limits import MESSAGE_RETENTION_DAYS
+from duecourse_schedules import ScheduleError
 
 LEASE_MARGIN_SECONDS = 10
 """How much longer than its lease an attempt counts as active, in seconds. The clocks of workers may differ by

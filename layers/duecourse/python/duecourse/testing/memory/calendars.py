@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.calendars import Calendar, entries_of, id_of
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.schedules.packed import copied
 from duecourse.ports import CalendarPage
 from duecourse.testing.memory.items import Items
+from duecourse_schedules.packed import copied
 
 
 @dataclass(frozen=True)

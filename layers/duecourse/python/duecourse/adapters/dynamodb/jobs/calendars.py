@@ -18,8 +18,8 @@ from duecourse.adapters.dynamodb.keys import (
 from duecourse.adapters.dynamodb.writing import TableStore, conditional
 from duecourse.domain.jobs.calendars import Calendar, entries_of, id_of
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.schedules.packed import copied
 from duecourse.ports import CalendarPage, Clock
+from duecourse_schedules.packed import copied
 
 _FIELDS = ("days", "description", "version", "revision", "updated_at", "updated_by")
 

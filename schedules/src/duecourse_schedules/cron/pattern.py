@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Protocol
 
-from duecourse.domain.schedules.cron.cron import ALL_WEEKDAYS, DAY, EPOCH, Cron, DaySet, length_of, lowest, members
-from duecourse.domain.schedules.open_times import too_long
+from duecourse_schedules.cron.cron import ALL_WEEKDAYS, DAY, EPOCH, Cron, DaySet, length_of, lowest, members
+from duecourse_schedules.open_times import too_long
 
 #: With at most this many firings per day, the table has one entry per firing. With more, it has one entry per minute,
 #: and the seconds are separate.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from duecourse.domain.schedules.cron.cron import DAY, EPOCH
-from duecourse.domain.schedules.error import refuse, shown
+from duecourse_schedules.cron.cron import DAY, EPOCH
+from duecourse_schedules.error import refuse, shown
 
 FIRST, LAST = -62_135_596_800, 253_402_300_799
 """The first and last second that :func:`iso` can format: 0001-01-01T00:00:00 and 9999-12-31T23:59:59."""

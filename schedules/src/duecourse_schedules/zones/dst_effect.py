@@ -7,9 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from duecourse.domain.schedules.instant import iso
-from duecourse.domain.schedules.schedule import AtSchedule, Schedule, UnionSchedule, WallSchedule
-from duecourse.domain.schedules.zones.zone import FAR, Timeline, load_timeline
+from duecourse_schedules.instant import iso
+from duecourse_schedules.schedule import AtSchedule, Schedule, UnionSchedule, WallSchedule
+from duecourse_schedules.zones.zone import FAR, Timeline, load_timeline
 
 
 @dataclass(frozen=True, slots=True)

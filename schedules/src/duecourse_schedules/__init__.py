@@ -6,6 +6,6 @@ occurrences with their wall clock and the effect of the DST rules.
 
 from __future__ import annotations
 
-from duecourse.domain.schedules.error import ScheduleError
-from duecourse.domain.schedules.schedule import Schedule, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.zones.zone import TZDATA_VERSION, Zone, load_zone, zone_names
+from duecourse_schedules.error import ScheduleError
+from duecourse_schedules.schedule import Schedule, ScheduleSpec, compile_schedule
+from duecourse_schedules.zones.zone import TZDATA_VERSION, Zone, load_zone, zone_names

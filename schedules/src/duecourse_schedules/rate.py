@@ -7,10 +7,10 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from duecourse.domain.schedules.cron.cron import DAY, EPOCH, length_of
-from duecourse.domain.schedules.error import ScheduleError, refuse, shown
-from duecourse.domain.schedules.instant import Moment, iso, parse_moment, spaced
-from duecourse.domain.schedules.zones.zone import FAR
+from duecourse_schedules.cron.cron import DAY, EPOCH, length_of
+from duecourse_schedules.error import ScheduleError, refuse, shown
+from duecourse_schedules.instant import Moment, iso, parse_moment, spaced
+from duecourse_schedules.zones.zone import FAR
 
 UNITS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3_600, "DAY": 86_400}
 _PERIOD = re.compile(r"P(?:(\d+)W|(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?)", re.ASCII)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Literal
 
-from duecourse.domain.schedules.exclusions import Exclusions
-from duecourse.domain.schedules.instant import iso
-from duecourse.domain.schedules.schedule import (
+from duecourse_schedules.exclusions import Exclusions
+from duecourse_schedules.instant import iso
+from duecourse_schedules.schedule import (
     AtSchedule,
     Schedule,
     ScheduleSpec,
@@ -20,7 +20,7 @@ from duecourse.domain.schedules.schedule import (
     excluded_schedule,
     moved_from,
 )
-from duecourse.domain.schedules.zones.zone import FAR, TZDATA_VERSION, Timeline, load_timeline
+from duecourse_schedules.zones.zone import FAR, TZDATA_VERSION, Timeline, load_timeline
 
 Mark = Literal["moved", "dropped", "repeated", "excluded", "shifted"]
 

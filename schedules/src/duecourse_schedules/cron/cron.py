@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from datetime import MAXYEAR, date
 from functools import lru_cache
 
-from duecourse.domain.schedules.error import ScheduleError, refuse, shown
+from duecourse_schedules.error import ScheduleError, refuse, shown
 
 DAY = 86_400
 #: ``date.toordinal()`` of 1970-01-01: day number = ordinal - EPOCH.

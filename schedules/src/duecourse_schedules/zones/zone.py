@@ -30,9 +30,9 @@ from threading import Lock
 
 import tzdata  # type: ignore[import-untyped]
 
-from duecourse.domain.schedules.cron.cron import DAY, EPOCH, digits, length_of
-from duecourse.domain.schedules.cron.pattern import HORIZON_YEARS, Pattern
-from duecourse.domain.schedules.error import ScheduleError, shown
+from duecourse_schedules.cron.cron import DAY, EPOCH, digits, length_of
+from duecourse_schedules.cron.pattern import HORIZON_YEARS, Pattern
+from duecourse_schedules.error import ScheduleError, shown
 
 
 class YearlyRule:
@@ -184,7 +184,7 @@ def _suggestion(name: str) -> str:
     """Return ``; did you mean ...?`` with the zone of an offset, the zone of a name of Windows, or the nearest names.
     Without any of them, return a hint about the form of names.
     """
-    from duecourse.domain.schedules.zones.windows import iana_zone
+    from duecourse_schedules.zones.windows import iana_zone
 
     if offset := _OFFSET.fullmatch(name.strip()):
         return _of_offset(*offset.groups())

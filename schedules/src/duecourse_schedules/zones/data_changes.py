@@ -8,8 +8,8 @@ from functools import partial
 from itertools import islice, pairwise, takewhile
 from operator import gt
 
-from duecourse.domain.schedules.cron.cron import DAY
-from duecourse.domain.schedules.schedule import (
+from duecourse_schedules.cron.cron import DAY
+from duecourse_schedules.schedule import (
     Occurrences,
     RateSchedule,
     Schedule,
@@ -17,7 +17,7 @@ from duecourse.domain.schedules.schedule import (
     UnionSchedule,
     excluded_schedule,
 )
-from duecourse.domain.schedules.zones.zone import Zone, ZoneSource
+from duecourse_schedules.zones.zone import Zone, ZoneSource
 
 MAX_COMPARED = 10_000
 """The maximum number of occurrences that are computed with each version of the data. An hourly schedule has 8,784 a

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
-from duecourse.domain.schedules.cron.cron import EPOCH
-from duecourse.domain.schedules.instant import iso
+from duecourse_schedules.cron.cron import EPOCH
+from duecourse_schedules.instant import iso
 
 PREFIX = "calendar:"
 """The prefix of a calendar's entry. No entry written by a user starts with it."""

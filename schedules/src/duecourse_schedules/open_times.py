@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
-from duecourse.domain.schedules.cron.cron import DAY, EPOCH, Cron, length_of, lowest, members
-from duecourse.domain.schedules.error import ScheduleError
+from duecourse_schedules.cron.cron import DAY, EPOCH, Cron, length_of, lowest, members
+from duecourse_schedules.error import ScheduleError
 
 _MINUTE = 60
 _ALL_MINUTES, _ALL_SECONDS = (1 << 1_440) - 1, (1 << 60) - 1

@@ -15,10 +15,10 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Literal
 
-from duecourse.domain.schedules.cron.cron import DAY, Cron, canonical_cron, cron_words, parse_cron, parse_eventbridge
-from duecourse.domain.schedules.cron.pattern import Pattern, pattern_of
-from duecourse.domain.schedules.error import ScheduleError, refuse, shown
-from duecourse.domain.schedules.exclusions import (
+from duecourse_schedules.cron.cron import DAY, Cron, canonical_cron, cron_words, parse_cron, parse_eventbridge
+from duecourse_schedules.cron.pattern import Pattern, pattern_of
+from duecourse_schedules.error import ScheduleError, refuse, shown
+from duecourse_schedules.exclusions import (
     KEPT_SECONDS,
     Days,
     Exclusions,
@@ -27,10 +27,10 @@ from duecourse.domain.schedules.exclusions import (
     compile_exclusions,
     moved_day,
 )
-from duecourse.domain.schedules.instant import Moment, iso, moment_words, parse_at, parse_moment
-from duecourse.domain.schedules.open_times import Wanted, time_at, times_of
-from duecourse.domain.schedules.rate import CalendarRate, Rate, parse_rate, parse_repeating, rate_words
-from duecourse.domain.schedules.zones.zone import (
+from duecourse_schedules.instant import Moment, iso, moment_words, parse_at, parse_moment
+from duecourse_schedules.open_times import Wanted, time_at, times_of
+from duecourse_schedules.rate import CalendarRate, Rate, parse_rate, parse_repeating, rate_words
+from duecourse_schedules.zones.zone import (
     FAR,
     Piece,
     Timeline,

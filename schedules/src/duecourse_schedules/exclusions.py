@@ -16,11 +16,11 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Protocol
 
-from duecourse.domain.schedules.cron.cron import DAY, EPOCH, Cron, DaySet, lowest, parse_cron, parse_eventbridge
-from duecourse.domain.schedules.cron.pattern import HORIZON_YEARS, Pattern
-from duecourse.domain.schedules.error import ScheduleError
-from duecourse.domain.schedules.instant import FIRST, LAST, iso
-from duecourse.domain.schedules.open_times import (
+from duecourse_schedules.cron.cron import DAY, EPOCH, Cron, DaySet, lowest, parse_cron, parse_eventbridge
+from duecourse_schedules.cron.pattern import HORIZON_YEARS, Pattern
+from duecourse_schedules.error import ScheduleError
+from duecourse_schedules.instant import FIRST, LAST, iso
+from duecourse_schedules.open_times import (
     ALL_TIMES,
     ANY,
     STEP,
@@ -30,8 +30,8 @@ from duecourse.domain.schedules.open_times import (
     excluded_times,
     too_long,
 )
-from duecourse.domain.schedules.packed import CATCH_UP, PREFIX, days_of, pack, window_text
-from duecourse.domain.schedules.zones.zone import Zone, ZoneSource, cycles_beyond, load_zone
+from duecourse_schedules.packed import CATCH_UP, PREFIX, days_of, pack, window_text
+from duecourse_schedules.zones.zone import Zone, ZoneSource, cycles_beyond, load_zone
 
 MAX_EXCLUSIONS = 40
 """The maximum number of exclusions. The cursor contains them, is rewritten at each claim and must stay below 1 KB."""
