@@ -11,10 +11,10 @@ from random import Random
 
 import pytest
 
-from tests.support import debian_cron
-from tests.support import schedule_expressions as expressions
-from tests.support.schedule_oracle import wall_clock
-from tests.support.schedules import refusal, schedule, utc
+from schedules.tests.support import debian_cron
+from schedules.tests.support import schedule_expressions as expressions
+from schedules.tests.support.schedule_oracle import wall_clock
+from schedules.tests.support.schedules import refusal, schedule, utc
 
 pytestmark = [pytest.mark.skipif(debian_cron.missing() is not None, reason=str(debian_cron.missing()))]
 

@@ -6,8 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.instants import from_iso, to_iso
-from duecourse.domain.jobs.document import definition_document, definition_fields
 from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse_schedules.preview import preview, preview_schedule
 from duecourse_schedules.schedule import (
@@ -22,8 +20,7 @@ from duecourse_schedules.schedule import (
     rates,
 )
 from duecourse_schedules.zones.dst_effect import dst_effect
-from tests.support.jobs import job
-from tests.support.schedules import utc
+from schedules.tests.support.schedules import from_iso, to_iso, utc
 
 WEEK = ["0 9 * * 1-5", "0 11 * * 6"]
 NEW_YORK = "America/New_York"
@@ -180,10 +177,6 @@ def test_several_schedules_only_cron_and_at_can_move_off_excluded_days_in_a_list
 
 def test_several_schedules_list_with_one_schedule_is_that_schedule():
     assert joined(["0 9 * * 1"]) == joined("0 9 * * 1") == "0 9 * * 1"
-    for schedule in (WEEK, "0 9 * * 1", None):
-        document = definition_document(job(joined(schedule)))
-        assert document["schedule"] == schedule
-        assert definition_fields(document)["schedule"].expression == joined(schedule)
 
 
 def test_several_schedules_shortest_interval_is_found_between_a_frequent_and_a_rare_schedule():

@@ -6,15 +6,15 @@ from random import Random
 
 import pytest
 
-from duecourse.domain.instants import DAY_SECONDS
 from duecourse_schedules import ScheduleError, ScheduleSpec, load_zone
+from duecourse_schedules.cron.cron import DAY
 from duecourse_schedules.schedule import Occurrences, excluded_schedule
 from duecourse_schedules.zones.data_changes import MAX_COMPARED, ChangedOccurrences, changed_occurrences
 from duecourse_schedules.zones.zone import ZoneSource
-from tests.support.schedules import utc
-from tests.support.zone_data import with_zones
+from schedules.tests.support.schedules import utc
+from schedules.tests.support.zone_data import with_zones
 
-NOW, YEAR = utc("2026-11-27 00:00"), 365 * DAY_SECONDS
+NOW, YEAR = utc("2026-11-27 00:00"), 365 * DAY
 BERLIN = "Europe/Berlin"
 WITHOUT_SUMMER = with_zones(Berlin="Africa/Algiers")
 """From now on, Berlin's clock shows UTC+1 all year."""

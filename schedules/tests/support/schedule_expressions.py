@@ -3,7 +3,7 @@
 from datetime import datetime
 from random import Random
 
-from tests.support.schedule_oracle import MONTH_NAMES, WEEKDAY_NAMES
+from schedules.tests.support.schedule_oracle import MONTH_NAMES, WEEKDAY_NAMES
 
 _WEEKDAYS = list(WEEKDAY_NAMES)
 _MONTHS = list(MONTH_NAMES)

@@ -1,6 +1,6 @@
 """The engine against a walk along the clock (tests/support/schedule_oracle.py), which shares no idea with it.
 
-`SCHEDULE_ROUNDS=20 pytest tests/property/schedule/test_brute_force.py` walks twenty times as many expressions.
+`SCHEDULE_ROUNDS=20 pytest schedules/tests/property/test_brute_force.py` walks twenty times as many expressions.
 """
 
 import calendar
@@ -11,8 +11,8 @@ from random import Random
 import pytest
 
 from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
-from tests.support import schedule_expressions as expressions
-from tests.support.schedule_oracle import Reading, Walk, by_days, transitions, wall_clock
+from schedules.tests.support import schedule_expressions as expressions
+from schedules.tests.support.schedule_oracle import Reading, Walk, by_days, transitions, wall_clock
 
 ROUNDS = int(os.environ.get("SCHEDULE_ROUNDS", "1"))
 HOUR = 3_600

@@ -7,7 +7,7 @@
 
 import pytest
 
-from tests.support.schedules import instants, refusal, schedule
+from schedules.tests.support.schedules import instants, refusal, schedule
 
 NEW_YEAR = "2026-01-01 00:00"  # a Thursday
 

@@ -15,8 +15,8 @@ import tzdata
 from duecourse_schedules import TZDATA_VERSION, ScheduleError, load_zone, zone_names
 from duecourse_schedules.schedule import forget
 from duecourse_schedules.zones.zone import YearlyRule, parse_tzif
-from tests.support.schedule_oracle import EPOCH, wall_clock
-from tests.support.schedules import instants, local, refusal, schedule, utc
+from schedules.tests.support.schedule_oracle import EPOCH, wall_clock
+from schedules.tests.support.schedules import instants, local, refusal, schedule, utc
 
 ZONES = sorted(zone_names())
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from duecourse_schedules import ScheduleError, ScheduleSpec
 from duecourse_schedules.preview import preview_schedule
 from duecourse_schedules.schedule import counted_from, occurrences_of
-from tests.support.schedules import instants, local, refusal, schedule, utc
+from schedules.tests.support.schedules import instants, local, refusal, schedule, utc
 
 NEW_YORK = "America/New_York"
 NEW_YEAR = "2026-01-01 00:00"

@@ -9,9 +9,9 @@ import pytest
 from croniter import croniter
 from cronsim import CronSim
 
-from tests.support import schedule_expressions as expressions
-from tests.support.schedule_oracle import zone
-from tests.support.schedules import instants, local, refusal, schedule, utc
+from schedules.tests.support import schedule_expressions as expressions
+from schedules.tests.support.schedule_oracle import zone
+from schedules.tests.support.schedules import instants, local, refusal, schedule, utc
 
 NEW_YORK = "America/New_York"
 ONE_VALUE = re.compile(r"\b(\d+)-\1\b")

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse_schedules.preview import preview
-from tests.support import schedule_expressions as expressions
+from schedules.tests.support import schedule_expressions as expressions
+from schedules.tests.support.schedule_oracle import Reading, wall_clock
 from tests.support.examples import examples
-from tests.support.schedule_oracle import Reading, wall_clock
 from tests.support.steps import steps
 
-LIMIT = 40_000  # lines of Python: below 5 ms (tests/unit/domain/schedules/test_understood_as.py)
+LIMIT = 40_000  # lines of Python: below 5 ms (schedules/tests/unit/test_understood_as.py)
 
 ZONES = st.sampled_from(
     [

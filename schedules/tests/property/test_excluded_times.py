@@ -10,8 +10,8 @@ from duecourse_schedules.cron.cron import parse_cron
 from duecourse_schedules.cron.pattern import pattern_of
 from duecourse_schedules.schedule import excluded_schedule, occurrences_of
 from duecourse_schedules.zones.zone import load_zone
+from schedules.tests.support.schedules import utc
 from tests.support.examples import examples
-from tests.support.schedules import utc
 
 WALKED = 2_000
 DAY = 86_400

@@ -14,12 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duecourse.domain.instants import from_iso, to_iso
 from duecourse_schedules import ScheduleSpec, compile_schedule
 from duecourse_schedules.exclusions import ExclusionError, canonical_exclusion, compile_exclusions
 from duecourse_schedules.preview import COUNTED, MAX_DROPPED, PreviewEntry, preview
 from duecourse_schedules.schedule import Occurrences, forget, occurrences_of
-from tests.support.schedules import instants, refusal, schedule, utc
+from schedules.tests.support.schedules import from_iso, instants, refusal, schedule, to_iso, utc
 
 
 def occurrences(expression: str, timezone: str = "UTC", *exclude: str, jitter: int = 0) -> Occurrences:

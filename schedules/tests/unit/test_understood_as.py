@@ -11,7 +11,7 @@ import pytest
 from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule, load_zone
 from duecourse_schedules.preview import preview
 from duecourse_schedules.schedule import forget, read_instant
-from tests.support.schedules import schedule, utc
+from schedules.tests.support.schedules import schedule, utc
 from tests.support.steps import steps
 
 NEW_YORK = "America/New_York"

@@ -5,12 +5,24 @@ from itertools import islice
 from typing import Any
 
 from duecourse_schedules import Schedule, ScheduleError, ScheduleSpec, compile_schedule
-from tests.support.schedule_oracle import EPOCH, wall_clock
+from duecourse_schedules.instant import iso
+from duecourse_schedules.schedule import read_instant
+from schedules.tests.support.schedule_oracle import EPOCH, wall_clock
 
 
 def utc(text: str) -> int:
     """``2026-03-08 07:00`` (UTC) in epoch seconds."""
     return int(datetime.fromisoformat(text + "+00:00").timestamp())
+
+
+def from_iso(text: str) -> int:
+    """``2026-03-08T07:00:00Z`` in epoch seconds."""
+    return read_instant("after", text)
+
+
+def to_iso(at: int) -> str:
+    """Epoch seconds as ``2026-03-08T07:00:00Z``."""
+    return f"{iso(at)}Z"
 
 
 def schedule(expression: str, timezone: str = "UTC", **more: Any) -> Schedule:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.support.waiting import PATIENCE_SECONDS
 
-PACKAGE = Path(__file__).parents[2] / "node_modules" / "croner"
+PACKAGE = Path(__file__).parents[3] / "node_modules" / "croner"
 _PROGRAM = Path(__file__).with_name("croner_answers.mjs")
 
 
