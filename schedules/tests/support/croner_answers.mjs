@@ -1,6 +1,6 @@
 // Answers {"expr", "tz", "after", "count"} lines with croner's own {"next": [...]} or {"error": "..."} lines.
 import { createInterface } from "node:readline";
-import { Cron } from "../../node_modules/croner/dist/croner.js";
+import { Cron } from "../../../node_modules/croner/dist/croner.js";
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { expr, tz, after, count } = JSON.parse(line);
