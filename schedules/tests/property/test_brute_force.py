@@ -1,4 +1,4 @@
-"""The engine against a walk along the clock (tests/support/schedule_oracle.py), which shares no idea with it.
+"""The engine against a walk along the clock (schedules/tests/support/schedule_oracle.py), which shares no idea with it.
 
 `SCHEDULE_ROUNDS=20 pytest schedules/tests/property/test_brute_force.py` walks twenty times as many expressions.
 """
