@@ -41,8 +41,8 @@ test: setup ## run the checks and tests of every part (5 minutes on two cores)
 	@$(MAKE) --no-print-directory -j 2 lint short-tests
 
 test-all: setup ## run everything that `make test` leaves out, see tests/tiers.py (30 minutes)
-	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "extended and not fuzz" --ignore tests/property  # files in their order, the long ones first
-	$(BIN)/pytest -n 2 --hypothesis-profile long tests/property
+	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "extended and not fuzz" --ignore tests/property --ignore schedules/tests/property  # files in their order, the long ones first
+	$(BIN)/pytest -n 2 --hypothesis-profile long tests/property schedules/tests/property
 	@$(MAKE) --no-print-directory model MODEL_STATES=300000 MODEL_HISTORIES=1000
 	@$(MAKE) --no-print-directory types-314 test-314 wheels-314
 
@@ -55,7 +55,7 @@ lint: setup
 	@npm run --silent test --workspaces
 
 unit-tests:
-	$(BIN)/pytest -q -n 2 -m $(SHORT) tests/unit
+	$(BIN)/pytest -q -n 2 -m $(SHORT) tests/unit schedules/tests/unit
 
 short-tests:
 	$(BIN)/pytest -n 3 --no-loadscope-reorder -m $(SHORT)  # some wait more than they work
@@ -74,7 +74,7 @@ fmt: setup ## format the code and fix lint errors with ruff
 	$(BIN)/ruff check --fix .
 
 test-cron: setup ## compare schedules with Debian's cron (needs root, cron and cc; 1 minute)
-	$(BIN)/pytest tests/integration/test_debian_cron.py
+	$(BIN)/pytest schedules/tests/integration/test_debian_cron.py
 
 test-at: setup ## run the tests with the clock at AT="2027-03-28 00:52" (UTC; TESTS=tests/e2e: these; 20 minutes)
 	@mkdir -p .build && cc -shared -fPIC -O1 -o .build/moved_clock.so tests/support/moved_clock.c
@@ -121,7 +121,7 @@ openapi: setup ## write the table of docs/api.md; setup writes the other generat
 
 fuzz: setup ## send random requests to the API for 10 minutes (FUZZ_SECONDS=600), and run the random tests
 	DUECOURSE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(BIN)/pytest -m fuzz
-	$(BIN)/pytest -n 2 --hypothesis-profile drawn tests/unit tests/property
+	$(BIN)/pytest -n 2 --hypothesis-profile drawn tests/unit tests/property schedules/tests
 
 faults: setup ## write tests/fixtures/faults.md, the effect of each fault at each write (STORIES="fires retries": these two)
 	$(BIN)/python -m tests.support.fault_table $(STORIES)

@@ -17,17 +17,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = "layers/duecourse/python/duecourse"
+ENGINE = "schedules/src/duecourse_schedules"
 SUFFIXES = {".py", ".ts", ".tsx", ".txt", ".json"}
 
-_DISPATCH = tuple(
-    f"{CORE}/{part}"
-    for part in (
-        *(f"domain/jobs/{module}.py" for module in ("cursor", "job")),
-        "domain/schedules",
-        "usecases/dispatch",
-        "adapters/dynamodb/cursors",
-        "adapters/sqs",
-    )
+_DISPATCH = (
+    ENGINE,
+    *(f"{CORE}/domain/jobs/{module}.py" for module in ("cursor", "job")),
+    *(f"{CORE}/{part}" for part in ("usecases/dispatch", "adapters/dynamodb/cursors", "adapters/sqs")),
 )
 _EXECUTE = tuple(
     f"{CORE}/{part}"
@@ -44,8 +40,8 @@ _STAGE = ("infra/stages.py", "infra/settings")
 _COUNTS = ("benchmarks/results/dispatch.json", "benchmarks/results/execute.json")
 
 SOURCES: Mapping[str, tuple[str, ...]] = {
-    "schedule": (f"{CORE}/domain/schedules", "benchmarks/schedule.py"),
-    "cold": (CORE, "functions", "layers/dependencies/requirements.txt", "benchmarks/cold"),
+    "schedule": (ENGINE, "benchmarks/schedule.py"),
+    "cold": (CORE, ENGINE, "functions", "layers/dependencies/requirements.txt", "benchmarks/cold"),
     "dispatch": (*_DISPATCH, f"{CORE}/adapters/aws", "benchmarks/dispatch", "benchmarks/wire"),
     "execute": (*_EXECUTE, f"{CORE}/adapters/aws", "functions/execute", "benchmarks/execute", "benchmarks/wire"),
     "workflows": (*_WORKFLOWS, *_EXECUTE, "benchmarks/workflows.py", "benchmarks/wire"),

@@ -28,8 +28,8 @@ from croniter import croniter
 from cronsim import CronSim
 
 from benchmarks.about import about
-from duecourse.domain.schedules import TZDATA_VERSION, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.schedule import forget
+from duecourse_schedules import TZDATA_VERSION, ScheduleSpec, compile_schedule
+from duecourse_schedules.schedule import forget
 
 START = 1_772_524_800  # 2026-03-03T08:00:00Z: the rows cross a change of summer time
 RUN = 100

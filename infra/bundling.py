@@ -23,9 +23,10 @@ from infra.uv import environment, find_uv
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "layers" / "dependencies" / "requirements.txt"
 CORE = ROOT / "layers" / "duecourse"
+ENGINE = ROOT / "schedules" / "src"
 FUNCTIONS = ROOT / "functions"
 CLIENT_SIDE = frozenset({"cli", "client", "schedules.py", "testing", "worker"})
-"""Parts of the `duecourse` package for users' machines. No function imports them."""
+"""Parts of the packages `duecourse` and `duecourse_schedules` for users' machines. No function imports them."""
 LAMBDA_PYTHON = "3.14"
 """The Python version of the functions on AWS."""
 RECIPE = "6"  # raise it when the steps below change what they build, modes of files included
@@ -100,8 +101,8 @@ class Target:
 
     @property
     def core_hash(self) -> str:
-        """The hash of the inputs of the layer with the `duecourse` package."""
-        return digest(self._recipe, *_contents(CORE))
+        """The hash of the inputs of the layer with the packages `duecourse` and `duecourse_schedules`."""
+        return digest(self._recipe, *_contents(CORE), *_contents(ENGINE))
 
     @property
     def _recipe(self) -> str:
@@ -131,9 +132,15 @@ def install(target: Target, folder: Path) -> None:
 
 
 def install_core(target: Target, folder: Path) -> None:
-    """Create a layer in `folder`: python/ with the `duecourse` package."""
-    copy_code(CORE, folder)
+    """Create a layer in `folder`: python/ with the packages `duecourse` and `duecourse_schedules`."""
+    copy_core(folder)
     compile_all(target, folder / "python")
+
+
+def copy_core(folder: Path) -> None:
+    """Copy the packages `duecourse` and `duecourse_schedules` to python/ in `folder`."""
+    copy_code(CORE, folder)
+    copy_code(ENGINE, folder / "python")
 
 
 def copy_code(source: Path, folder: Path) -> None:

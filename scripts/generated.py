@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "layers" / "duecourse" / "python"
+ENGINE = ROOT / "schedules" / "src"
 STAMP = ROOT / ".build" / "generated.json"
 """The hashes of the files and of their sources."""
 
@@ -44,7 +45,7 @@ def refresh(python: str = sys.executable) -> bool:
     """
     if up_to_date():
         return False
-    paths = os.pathsep.join(filter(None, (str(PACKAGE), os.environ.get("PYTHONPATH"))))
+    paths = os.pathsep.join(filter(None, (str(PACKAGE), str(ENGINE), os.environ.get("PYTHONPATH"))))
     done = subprocess.run(
         [python, "-c", "from scripts.generated import write; write()"],
         cwd=ROOT,

@@ -43,7 +43,7 @@ def run_tests(name: str) -> int:
     with one_at_a_time():
         step(f"{folder.name}-packages", packages, folder, lambda: make_environment(folder, python))
         step(f"{folder.name}-project", project, folder / "bin" / "duecourse", lambda: install_project(folder))
-    command = [str(folder / "bin" / "python"), "-m", "pytest", "-q", "-n", "2", "tests/unit"]
+    command = [str(folder / "bin" / "python"), "-m", "pytest", "-q", "-n", "2", "tests/unit", "schedules/tests/unit"]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 

@@ -1,87 +1,23 @@
-"""The fixtures that all tests share, and hypothesis's settings for examples."""
+"""The fixtures that all tests share."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from duecourse.cli.local.emulator.environment import without_proxy
 from duecourse.testing.memory.tables import MemoryTables
-from scripts.generated import refresh
 from tests.support import emulators, in_process
 from tests.support.shared import shared
 from tests.support.tables import Stores, Tables, create_tables
-from tests.tiers import check_tiers, is_extended
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 os.environ.update(without_proxy(os.environ))  # emulators and receivers are on loopback
-settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("drawn", settings.get_profile("same"), derandomize=False, print_blob=True)
-settings.register_profile("long", settings.get_profile("same"))
-settings.load_profile("same")
-"""The same examples at each run, however long a busy machine takes; those that are drawn are `make fuzz`'s. How many of
-them: tests/support/examples.py."""
-
-ONE_SYSTEM = {
-    f"tests/e2e/test_{name}.py"
-    for name in (
-        "archive",
-        "cdk_app",
-        "console",
-        "console_stories",
-        "fuzzed_stack",
-        "jobs_as_files",
-        "main_job",
-        "pages",
-        "runs",
-        "secrets",
-        "workflows",
-    )
-}
-"""The files whose tests use the fixture `system`."""
-
-
-def pytest_configure() -> None:
-    """Set up the session before tests are collected."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        refresh()
-    check_tiers()
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Ignore files without a selected test for `make test`. Their import would take seconds in each process."""
-    left_out = "not extended" in config.getoption("markexpr")
-    return True if left_out and collection_path.is_file() and is_extended(collection_path) else None
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Add markers before `-m` selects tests by them."""
-    for item in items:
-        if is_extended(item.path):
-            item.add_marker(pytest.mark.extended)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
-    """Assign all tests of a file to one worker. The files of tests/e2e that share a system also have one worker, so
-    that the system is deployed once.
-    """
-    from xdist.scheduler import LoadFileScheduling
-
-    class OneSystem(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            scope: str = super()._split_scope(nodeid)
-            return "tests/e2e" if scope in ONE_SYSTEM else scope
-
-    return OneSystem(config, log)
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 EXTENDED = (
+    "schedules/tests/integration/",
+    "schedules/tests/unit/test_croner.py",
     "tests/compat/",
     "tests/console/",
     "tests/contract/aws/test_secrets.py",
@@ -48,7 +50,6 @@ EXTENDED = (
     "tests/unit/client/test_aws_session.py",
     "tests/unit/docs/test_recipes.py",
     "tests/unit/docs/test_testing_page.py",
-    "tests/unit/domain/schedules/test_croner.py",
 )
 """Folders and files that `make test-all` alone runs."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from duecourse.domain.jobs.cursor import Cursor, shard_of
-from duecourse.domain.schedules import ScheduleSpec
+from duecourse_schedules import ScheduleSpec
 
 TENANT = "acme"
 BURST = 1_795_305_600

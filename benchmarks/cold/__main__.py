@@ -87,7 +87,8 @@ def _environment(compiled: Path) -> dict[str, str]:
     lacking = compiled.with_name("lacking")
     lacking.mkdir(exist_ok=True)
     (lacking / "awscrt.py").write_text("raise ImportError\n")
-    paths = [str(ROOT), str(ROOT / "layers" / "duecourse" / "python"), str(lacking)]
+    packages = (ROOT / "layers" / "duecourse" / "python", ROOT / "schedules" / "src")
+    paths = [str(ROOT), *map(str, packages), str(lacking)]
     return {
         "PATH": os.environ.get("PATH", ""),
         "PYTHONPATH": os.pathsep.join(paths),

@@ -13,9 +13,9 @@ from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Job, Lane, Overlap, Precision
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Succeeded
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
 from duecourse.messages import RunMessage
+from duecourse_schedules import ScheduleSpec
 
 TENANT = "acme"
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Tokyo", "Australia/Sydney", "America/Sao_Paulo")

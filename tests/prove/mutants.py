@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.support.template import ROOT
 
-PACKAGE = ROOT / "layers" / "duecourse" / "python"
+PACKAGES = (ROOT / "layers" / "duecourse" / "python", ROOT / "schedules" / "src")
 
 DETECTED = ROOT / "tests" / "prove" / "DETECTED.md"
 """The table that this command writes."""
@@ -490,14 +490,15 @@ def changed(mutant: Mutant, sources: dict[Path, str]) -> dict[Path, str]:
 
 
 def package() -> dict[Path, str]:
-    """The package's source by file, relative to its folder."""
-    return {path.relative_to(PACKAGE): path.read_text() for path in PACKAGE.rglob("*.py")}
+    """The source of the packages by file, relative to their folders."""
+    return {path.relative_to(folder): path.read_text() for folder in PACKAGES for path in folder.rglob("*.py")}
 
 
 def planted(mutant: Mutant, folder: Path) -> Path:
     """A copy of the package in that folder, with the fault."""
     copy = folder / "python"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for each in PACKAGES:
+        shutil.copytree(each, copy, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
     for path, source in changed(mutant, package()).items():
         (copy / path).write_text(source)
     return copy

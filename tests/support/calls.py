@@ -7,9 +7,9 @@ from duecourse.domain.ids import RunIdentity, from_basic
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.rendering import call_values
 from duecourse.domain.runs.states import Run, RunState
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, Target
 from duecourse.ports import Call
+from duecourse_schedules import ScheduleSpec
 from tests.support.varied import record, varied
 from tests.support.waiting import PATIENCE_SECONDS
 

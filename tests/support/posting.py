@@ -10,11 +10,11 @@ from duecourse.api.problems import Problem
 from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.edit import reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Precision
-from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.schedule import occurrences_of
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget, SqsTarget
 from duecourse.ports import RegisteredTask
 from duecourse.usecases.jobs.change import Draft
+from duecourse_schedules import ScheduleSpec
+from duecourse_schedules.schedule import occurrences_of
 from tests.support.api import ALLOWED, BODY
 from tests.support.tasks import Registered
 

@@ -28,7 +28,11 @@ from tests.support.release_code import PACKAGE, ROOT
 from tests.support.template import template
 from tests.support.told_names import actions, documented_fields, metrics
 
-MODULES = (*(f"duecourse.{name}" for name in ("client", "worker", "schedules", "testing", "webhooks")), "duecourse_cdk")
+MODULES = (
+    *(f"duecourse.{name}" for name in ("client", "worker", "schedules", "testing", "webhooks")),
+    "duecourse_schedules.schedules",
+    "duecourse_cdk",
+)
 STAGE = "prod"
 """The stage whose alarms and outputs count."""
 

@@ -13,6 +13,7 @@ from tests.support.waiting import PATIENCE_SECONDS
 ROOT = Path(__file__).resolve().parents[2]
 RELEASES = ROOT / "tests" / "fixtures" / "releases"
 PACKAGE = Path("layers/duecourse/python/duecourse")
+ENGINE = Path("schedules/src/duecourse_schedules")
 SUPPORT = (
     "world", "wheel", "workers", "told", "inputs", "tables", "template", "emulators", "clock", "jobs",
     "shared", "varied", "waiting",
@@ -45,8 +46,9 @@ def releases() -> list[str]:
 def pack(tree: Path, archive: Path) -> None:
     """A release's code, from a tree that has it."""
     files = {
-        path.relative_to(tree / PACKAGE.parent): path
-        for path in sorted((tree / PACKAGE).rglob("*"))
+        path.relative_to(tree / package.parent): path
+        for package in (PACKAGE, ENGINE)
+        for path in sorted((tree / package).rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     }
     support = [tree / "tests/support" / f"{name}.py" for name in SUPPORT]

@@ -57,7 +57,7 @@ def deploy_release(endpoint: str, release: str) -> dict[str, str]:
             asset, found, inside = name.partition("/Code/")
             if found:
                 assets.setdefault(f"{asset}/Code", {})[inside] = stage.read(name)
-        assets[CORE] |= {f"python/{name}": code.read(name) for name in code.namelist() if name.startswith("duecourse/")}
+        assets[CORE] |= {f"python/{name}": code.read(name) for name in code.namelist() if name.startswith("duecourse")}
         template = stage.read(TEMPLATE).decode()
     for key, name, _ in upload(endpoint):
         if name == DEPENDENCIES:

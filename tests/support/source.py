@@ -10,14 +10,20 @@ from duecourse.domain.targets.kinds import TARGETS
 from tests.support.template import ROOT
 
 PACKAGE = ROOT / "layers" / "duecourse" / "python"
+PACKAGES = (PACKAGE, ROOT / "schedules" / "src")
 CLIENT_SIDE = {"cli", "client", "schedules.py", "testing", "worker"}
-"""Parts of the package that people install and no function has (tests/infra/functions/test_layer.py)."""
+"""Parts of the packages that people install and no function has (tests/infra/functions/test_layer.py)."""
 
 
 def deployed() -> list[Path]:
-    """The package's modules that functions have."""
-    files = sorted((PACKAGE / "duecourse").rglob("*.py"))
-    return [path for path in files if path.relative_to(PACKAGE / "duecourse").parts[0] not in CLIENT_SIDE]
+    """The modules of the packages that functions have."""
+    found = (path for folder in PACKAGES for path in sorted(folder.rglob("*.py")))
+    return [path for path in found if inside(path).parts[1] not in CLIENT_SIDE]
+
+
+def inside(path: Path) -> Path:
+    """The path of a module in the folder of its package."""
+    return next(path.relative_to(folder) for folder in PACKAGES if path.is_relative_to(folder))
 
 
 Function = ast.FunctionDef
@@ -58,7 +64,7 @@ def modules() -> Mapping[str, Module]:
 
 def _paths() -> Iterator[tuple[str, Path]]:
     for path in deployed():
-        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        parts = inside(path).with_suffix("").parts
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 

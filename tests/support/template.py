@@ -16,7 +16,7 @@ from tests.support.shared import filled_once
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT = ROOT / ".build" / "synthesised"
-MADE_FROM = ("infra", "functions", "layers", "console", "clients", "package-lock.json")
+MADE_FROM = ("infra", "functions", "layers", "schedules/src", "console", "clients", "package-lock.json")
 NOT_READ = {"__pycache__", "dist", "node_modules", "schema.ts"}
 TABLE_ARGUMENTS = ("KeySchema", "AttributeDefinitions", "BillingMode", "GlobalSecondaryIndexes", "StreamSpecification")
 

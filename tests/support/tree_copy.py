@@ -31,7 +31,8 @@ class Copy:
 
     def run(self, *command: str, given: str = "", at: Path | None = None) -> str:
         """What a command writes, in the copy or `at` another folder. It must succeed."""
-        paths = os.pathsep.join(map(str, (self.folder / PACKAGE, self.folder / "cdk", self.folder)))
+        packages = (self.folder / PACKAGE, self.folder / "schedules/src", self.folder / "cdk", self.folder)
+        paths = os.pathsep.join(map(str, packages))
         more = {"PYTHONPATH": paths, "GIT_CEILING_DIRECTORIES": str(self.folder.parent)}
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "GIT_"))}
         done = subprocess.run(

@@ -19,7 +19,6 @@ from duecourse.domain.jobs.cursor import PlannedResume, bucket_of, plan
 from duecourse.domain.jobs.job import Job, Lane, Precision
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Run, RunState
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, Outcome, Returned
 from duecourse.messages import COMMANDS, MessageKind, RunMessage
 from duecourse.ports import Call, Clock, CursorStore, DeadLetterQueue, Outgoing, RepairStore, TenantReports
@@ -36,6 +35,7 @@ from duecourse.usecases.report import Report
 from duecourse.usecases.runs.commands import CommandSender
 from duecourse.usecases.runs.requests import BackfillStarted, Later, OwnPayload, RunRequest
 from duecourse.usecases.worker.attempt import LaneWorker
+from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON, cursor
 from tests.support.tables import Tables
 from tests.support.wheel import Held, Wheel

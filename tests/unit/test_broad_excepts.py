@@ -90,7 +90,7 @@ def catches_all(caught: ast.expr | None) -> bool:
 
 
 def found() -> list[str]:
-    sources = [*ROOT.glob("functions/**/*.py"), *ROOT.glob(f"{PACKAGE}/**/*.py")]
+    sources = [*ROOT.glob("functions/**/*.py"), *ROOT.glob(f"{PACKAGE}/**/*.py"), *ROOT.glob("schedules/src/**/*.py")]
     places = ((path.relative_to(ROOT).as_posix().removeprefix(f"{PACKAGE}/"), path) for path in sources)
     return sorted(
         f"{place}:{function}" for place, path in places for function in broad_handlers(ast.parse(path.read_text()))

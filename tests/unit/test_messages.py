@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from duecourse.domain.documents import LATEST
 from duecourse.domain.ids import RunIdentity, RunName
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.schedule import OccurrenceRules
 from duecourse.messages import (
     MAX_REPLACED,
     Cancel,
@@ -27,6 +25,8 @@ from duecourse.messages import (
     StartAttempt,
     read_run_message,
 )
+from duecourse_schedules import ScheduleSpec
+from duecourse_schedules.schedule import OccurrenceRules
 
 BODY = {
     "tenant": "default",

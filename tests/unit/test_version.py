@@ -15,12 +15,12 @@ def project(folder: str) -> dict[str, object]:
 
 
 def test_version_is_the_same_in_code_and_packages():
-    assert project(".")["version"] == project("cdk")["version"] == VERSION
+    assert {project(folder)["version"] for folder in (".", "cdk", "schedules")} == {VERSION}
     assert json.loads((ROOT / "clients/typescript/package.json").read_text())["version"] == VERSION
 
 
 def test_version_licence_is_the_same_in_packages_of_both_languages():
-    python = [project(folder)["license"] for folder in (".", "cdk")]
+    python = [project(folder)["license"] for folder in (".", "cdk", "schedules")]
     node = [json.loads((ROOT / folder / "package.json").read_text()) for folder in (".", "console")]
     assert {*python, *(package["license"] for package in node)} == {"Apache-2.0"}
     assert all(package["private"] for package in node)

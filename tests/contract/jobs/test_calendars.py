@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.wire.capacity import KB, item_bytes
+from duecourse.domain.jobs.calendars import Calendar, with_entries
 from duecourse.domain.jobs.document import renamed
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.rename import rename
-from duecourse.domain.schedules.calendars import Calendar, with_entries
-from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, packed_days
 from duecourse.ports import Creation, CreationTerms, StoreBusyError
 from duecourse.testing.clock import SettableClock
+from duecourse_schedules.exclusions import MAX_EXCLUSION_CHARACTERS, packed_days
 from tests.support.client_faults import READS, WRITES, FaultyClient
 from tests.support.jobs import NOON, cursor, job, stored_job
 from tests.support.tables import Tables

@@ -16,12 +16,12 @@ from duecourse.adapters.dynamodb.jobs.tenants import total
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.cursor import Cursor, plan
 from duecourse.domain.jobs.job import Job, JobState, Lane
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import Claim, ClaimResult, CreationTerms, JobFilter, JobQuotaError, JobStore, KeyUsedError, UsedKey
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from duecourse.usecases.jobs.change import Draft, Edited, EditJobs
 from duecourse.usecases.jobs.job_errors import JobChangedError, JobReachError, JobVersionError, Precondition
+from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON, cursor, followed, job
 from tests.support.tables import Tables
 from tests.support.waiting import PATIENCE_SECONDS

@@ -8,7 +8,6 @@ import pytest
 
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.job import Job, JobState, Lane, Reservation
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
 from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.check import workflow_fields
@@ -28,6 +27,7 @@ from duecourse.usecases.workflows.manage import (
     WorkflowInvalidError,
     WorkflowPut,
 )
+from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON
 from tests.support.tables import Stores, Tables
 from tests.support.world import Office, World

@@ -13,12 +13,11 @@ from aws_cdk.assertions import Annotations, Match
 
 from benchmarks.cold.functions import ENVIRONMENT
 from infra.bundling import (
-    CORE,
     LOCK,
     SERVICES,
     BundlingError,
     Target,
-    copy_code,
+    copy_core,
     core_code,
     function_code,
     function_hash,
@@ -31,7 +30,7 @@ from infra.settings.targets_config import AllowedTargetsConfig
 from infra.stages import STAGES
 from infra.stores.encryption import Encryption
 from infra.uv import base_python
-from tests.support.source import PACKAGE, deployed
+from tests.support.source import deployed, inside
 from tests.support.template import ROOT
 
 FUNCTIONS = ("tick", "dispatch", "execute", "reconcile", "api", "callbacks", "token_claims")
@@ -52,7 +51,7 @@ def built(target: Target) -> Path:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_layers_contain_all_imports_of_the_handlers(name: str, tmp_path: Path) -> None:
     """A handler that finds its settings makes its use case at once, with all that this imports."""
-    copy_code(CORE, tmp_path)
+    copy_core(tmp_path)
     paths = [built(Target.host()), tmp_path / "python", ROOT / "functions" / name]
     program = f"import sys; sys.path += {[str(path) for path in paths]!r}; import handler; print(sorted(sys.modules))"
     compiled = f"pycache_prefix={ROOT / '.build' / 'compiled'}"  # not into the layer, which is packed as it is
@@ -69,9 +68,9 @@ def test_layers_contain_all_imports_of_the_handlers(name: str, tmp_path: Path) -
 
 
 def test_layers_exclude_modules_that_only_users_install(tmp_path: Path) -> None:
-    copy_code(CORE, tmp_path)
+    copy_core(tmp_path)
     packed = [path.relative_to(tmp_path / "python") for path in (tmp_path / "python").rglob("*.py")]
-    assert sorted(packed) == [path.relative_to(PACKAGE) for path in deployed()]
+    assert sorted(packed) == [inside(path) for path in deployed()]
 
 
 def test_layers_for_aws_contain_wheels_for_arm64_and_its_python() -> None:

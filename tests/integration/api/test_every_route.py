@@ -14,10 +14,10 @@ from duecourse.api.identity import SCOPES
 from duecourse.api.routes.table import OPEN, ROUTES
 from duecourse.domain.ids import key_line
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.calendars import Calendar
 from duecourse.domain.runs.api_keys import ApiKey, key_text
 from duecourse.domain.runs.overlap import KeyLimit, Lock
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.schedules.calendars import Calendar
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.testing.clock import SettableClock
 from tests.support import in_process

@@ -51,7 +51,7 @@ def link(site: Path, packages: set[str]) -> None:
 def run(wheel: Path, tmp_path: Path, program: str, extra: str = "") -> str:
     """What a program prints that has the wheel with what it requires, and nothing else."""
     site = tmp_path / "site"
-    site.mkdir()
+    site.mkdir(parents=True)
     link(site, needed(requirements(wheel), extra))
     lines = f"import sys; sys.path += {[str(wheel), str(site)]!r}\n{program}"
     command = [sys.executable, "-I", "-S", "-c", lines]
@@ -75,7 +75,7 @@ def test_wheel_requires_only_an_http_client_and_time_zones(wheel: Path) -> None:
     assert (wheel / "duecourse" / "py.typed").is_file()
 
 
-@pytest.mark.parametrize("project", [".", "cdk"])
+@pytest.mark.parametrize("project", [".", "cdk", "schedules"])
 def test_wheel_has_the_licence_and_complete_metadata(project: str, tmp_path: Path) -> None:
     built = metadata(build(ROOT / project, tmp_path))
     said = built.metadata
@@ -114,7 +114,19 @@ print(schedules.next("30 2 * * *", tz="Europe/Berlin", after=datetime(2026, 3, 2
 loaded = {name.partition(".")[0] for name in set(sys.modules) - before}
 print(sorted(name for name in loaded - sys.stdlib_module_names if name[0] != "_"))
 """
-    assert run(wheel, tmp_path, program).splitlines() == ["2026-03-29 03:00:00+02:00", "['duecourse', 'tzdata']"]
+    found = "['duecourse', 'duecourse_schedules', 'tzdata']"
+    assert run(wheel, tmp_path, program).splitlines() == ["2026-03-29 03:00:00+02:00", found]
+
+
+def test_wheel_of_the_engine_runs_its_readme_with_only_the_time_zone_data(tmp_path: Path) -> None:
+    engine = build(ROOT / "schedules", tmp_path)
+    assert requirements(engine) == ["tzdata"]
+    assert (engine / "duecourse_schedules" / "py.typed").is_file()
+    program = f"""
+from doctest import testfile
+print(testfile({str(ROOT / "schedules" / "README.md")!r}, module_relative=False).failed, "duecourse" in sys.modules)
+"""
+    assert run(engine, tmp_path / "installed", program) == "0 False\n"
 
 
 def test_wheel_command_works_with_its_extra(wheel: Path, tmp_path: Path) -> None:

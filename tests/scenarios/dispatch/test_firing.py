@@ -2,7 +2,7 @@
 
 from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overlap, Spread
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.schedules import ScheduleSpec
+from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON, job
 from tests.support.world import World
 

@@ -6,7 +6,6 @@ import pytest
 
 from duecourse.domain.jobs.job import Completion, JobState, Overlap
 from duecourse.domain.runs.states import Run, RunState
-from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.tenants.quota import counted_places
 from duecourse.ports import Timer
 from duecourse.testing.faults import around, failing
@@ -14,6 +13,7 @@ from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.runs.lists import RunUnknownError
 from duecourse.usecases.runs.requests import MAX_AHEAD_DAYS, Later, OwnPayload, RunRequest
 from duecourse.usecases.tenants import RunQuotaError
+from duecourse_schedules import ScheduleError
 from tests.support.jobs import NOON, job
 from tests.support.world import Killed, Office, Payloads, World
 

@@ -8,11 +8,11 @@ import pytest
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.job import Backoff, Job, RetryPolicy
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from duecourse.testing.faults import around
+from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON, job
 from tests.support.world import World
 

@@ -11,10 +11,10 @@ import pytest
 from duecourse.domain.jobs.cursor import PlannedResume
 from duecourse.domain.jobs.job import Backoff, JobState, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.testing.faults import around, throttled
 from duecourse.usecases.jobs.pausing import JobSelection, Pausing
+from duecourse_schedules import ScheduleError
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, fail, the_run
 from tests.support.world import World

@@ -13,13 +13,13 @@ from duecourse.domain.jobs.cursor import Cursor, PlannedResume
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import DUECOURSE, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import Failed
 from duecourse.ports import CursorStore, StoreBusyError
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from duecourse.usecases.jobs.job_errors import PauseEndError, Precondition
 from duecourse.usecases.jobs.pausing import JobSelection
+from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON, job
 from tests.support.world import Killed, Office, World, dying
 

@@ -5,12 +5,12 @@ import pytest
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import AfterCompletion, JobState
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import Failed
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.runs.requests import Later
+from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON
 from tests.support.world import Office, World
 

@@ -8,13 +8,13 @@ from itertools import pairwise
 import pytest
 
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.calendars import named
 from duecourse.domain.jobs.cursor import PlannedResume
 from duecourse.domain.jobs.document import ChangeAction
 from duecourse.domain.jobs.job import JobState, Lane, Overlap
 from duecourse.domain.jobs.rename import RenameError
 from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.schedules.calendars import named
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call

@@ -9,12 +9,12 @@ from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Completion, JobState, Overlap
 from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.schedules import ScheduleError
 from duecourse.messages import MessageKind
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.explain import Explain
 from duecourse.usecases.runs.skip_next import NothingToSkipError
 from duecourse.usecases.workflows.workflows import WorkflowRuns
+from duecourse_schedules import ScheduleError
 from tests.support.audited import AuditedWorld
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables

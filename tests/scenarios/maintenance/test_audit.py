@@ -8,13 +8,13 @@ import pytest
 
 from duecourse.domain.jobs.job import Backoff, Job, JobState, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call, Depth
 from duecourse.testing.faults import around, before, failing
 from duecourse.usecases.jobs.job_errors import JobChangedError
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.skip_next import NothingToSkipError
+from duecourse_schedules import ScheduleError
 from tests.support.audited import HOUR, AuditedWorld
 from tests.support.jobs import NOON, job
 from tests.support.runs import run

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.job import JobState
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import NoAnswerError
 from duecourse.testing.faults import around, before, failing, lost, twice
 from duecourse.usecases.maintenance.calendar_check import PAGE_SECONDS
 from duecourse.usecases.report import Report
+from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.world import Killed, Office, World

@@ -12,11 +12,11 @@ from duecourse.domain.jobs.job import Completion, Concurrency, Job, JobState, La
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.maintenance.index import GIVEN_UP_SECONDS, recomputed
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.schedules import TZDATA_VERSION
 from duecourse.messages import RunMessage
 from duecourse.ports import IndexPage, Timer
 from duecourse.testing.faults import answering, around, before, failing
 from duecourse.usecases.report import Report
+from duecourse_schedules import TZDATA_VERSION
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
 from tests.support.tables import Tables

@@ -7,7 +7,6 @@ import pytest
 from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Job, JobState, Lane, Overlap, RetryPolicy
 from duecourse.domain.runs.callbacks import NOTHING, Heartbeat, read_token
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.limits import WORKER_SECONDS
 from duecourse.messages import Complete, MessageKind, RunMessage
@@ -16,6 +15,7 @@ from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, throttled
 from duecourse.testing.wheel import Held
 from duecourse.usecases.worker.work_item import WorkerRules
+from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON, job
 from tests.support.one_run import the_run
 from tests.support.tables import Tables

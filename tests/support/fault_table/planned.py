@@ -3,13 +3,14 @@
 from collections.abc import Callable
 
 from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.calendars import named
 from duecourse.domain.jobs.cursor import PlannedResume
 from duecourse.domain.jobs.job import Job, Spread
 from duecourse.domain.jobs.spread import Place
-from duecourse.domain.schedules.calendars import CATCH_UP, named
 from duecourse.domain.tenants.rate import free
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.jobs.pausing import BulkResult, JobSelection
+from duecourse_schedules.packed import CATCH_UP
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import RAN, Story
 from tests.support.jobs import NOON

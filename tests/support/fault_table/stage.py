@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 from duecourse.domain.jobs.job import Precision
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.ports import CursorStore
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.report import Report
+from duecourse_schedules import ScheduleSpec
 from tests.support.client_faults import Fault, FaultyClient
 from tests.support.fault_table.danger import Danger
 from tests.support.fault_table.points import DELETE

@@ -12,9 +12,9 @@ from duecourse.api.bodies.definition_body import WorkflowBody
 from duecourse.api.bodies.validation import merged, patched, postable, read_workflow
 from duecourse.api.problems import Problem
 from duecourse.domain.jobs.job import Completion, Overlap, Precision
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, SqsTarget, WorkflowTarget
 from duecourse.usecases.workflows.manage import WorkflowDraft
+from duecourse_schedules import ScheduleError, ScheduleSpec
 from tests.support.api import HTTP_TARGET
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import job

@@ -33,11 +33,11 @@ from duecourse.domain.jobs.job import (
     Precision,
     RetryPolicy,
 )
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget, TaskTarget
 from duecourse.domain.tenants.quota import MAX_PAYLOAD_BYTES
 from duecourse.usecases.jobs.change import Draft, made_up_id
 from duecourse.usecases.jobs.view import at_once_until, view_of
+from duecourse_schedules import ScheduleError, ScheduleSpec
 from tests.support.api import BODY, HTTP_TARGET
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.posting import errors, first_occurrence, posted, read

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.api.answers import job_document
-from duecourse.domain.schedules import TZDATA_VERSION, ScheduleSpec
 from duecourse.usecases.jobs.view import JobView
 from duecourse.usecases.runs.lists import newest, without
+from duecourse_schedules import TZDATA_VERSION, ScheduleSpec
 from tests.support.api import Answered, untouchable_client
 from tests.support.jobs import job
 

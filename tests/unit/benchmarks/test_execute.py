@@ -11,7 +11,7 @@ from benchmarks.wire.billing import Billed
 from duecourse.adapters.dynamodb.runs.run_item import from_item, lock_from_item
 from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.runs.overlap import has_released
-from duecourse.domain.schedules import compile_schedule
+from duecourse_schedules import compile_schedule
 
 NOW = 1_795_244_400
 KEY = {"PK": {"S": "JOB#acme#report"}, "SK": {"S": "RUN#20261121T070000Z"}}

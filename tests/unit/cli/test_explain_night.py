@@ -11,9 +11,9 @@ from duecourse.cli.when import last_night
 from duecourse.client import Client
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.memory.tables import MemoryTables
+from duecourse_schedules import ScheduleSpec
 from tests.support.api import ApiClient
 from tests.support.jobs import NOON, cursor
 from tests.support.jobs import job as stored_job

@@ -9,7 +9,7 @@ import pytest
 import tzdata
 from click.testing import Result
 
-from tests.support.zone_data import package_with
+from schedules.tests.support.zone_data import package_with
 from tests.unit.cli.served import duecourse, served
 
 HERE: str = tzdata.__version__

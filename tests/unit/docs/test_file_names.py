@@ -13,7 +13,12 @@ PAGES = (
     *sorted((ROOT / "docs").rglob("*.md")),
 )
 NAMED = re.compile(r"[`( ]((?:[\w.-]+/)+[\w.-]+\.py)\b")
-FOLDERS = (ROOT, ROOT / "layers/duecourse/python/duecourse", ROOT / "tests")
+FOLDERS = (
+    ROOT,
+    ROOT / "layers/duecourse/python/duecourse",
+    ROOT / "schedules/src/duecourse_schedules",
+    ROOT / "tests",
+)
 OF_OTHERS = {"benchmarks/NAME.py"}
 """A placeholder."""
 

@@ -14,8 +14,8 @@ from duecourse.domain.documents import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, P
 from duecourse.domain.ids import OfRun, RunIdentity, key_line
 from duecourse.domain.jobs.job import Deadline, DeadlineRules, Lane
 from duecourse.domain.runs.states import Run
-from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.schedule import OccurrenceRules
+from duecourse_schedules import ScheduleSpec
+from duecourse_schedules.schedule import OccurrenceRules
 
 MAX_REPLACED = 20
 """Maximum number of messages that a copy lists. One is sufficient unless records repeatedly cannot be read."""

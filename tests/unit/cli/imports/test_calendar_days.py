@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from duecourse.cli.imports.calendar_days import country_days, file_days, with_weekends, years_of
 from duecourse.cli.main import main
 from duecourse.cli.terminal import CliError, UsageError
-from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.exclusions import packed_days
-from duecourse.domain.schedules.schedule import excluded_schedule
+from duecourse_schedules import ScheduleSpec
+from duecourse_schedules.exclusions import packed_days
+from duecourse_schedules.schedule import excluded_schedule
 from tests.support.examples import examples
 from tests.unit.cli.served import told
 

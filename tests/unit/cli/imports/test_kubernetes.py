@@ -13,7 +13,7 @@ import pytest
 from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner, commands_of
 from duecourse.cli.imports.kubernetes import read_cronjobs
 from duecourse.cli.manifests.yaml_text import to_yaml
-from duecourse.domain.schedules import ScheduleSpec, compile_schedule
+from duecourse_schedules import ScheduleSpec, compile_schedule
 
 NOW = 1_795_000_000.0
 BACKUP: dict[str, Any] = {

@@ -16,7 +16,7 @@ from duecourse.cli.imports.entry import Entry, Names, NotReadableError, Runner, 
 from duecourse.cli.imports.systemd import read_timers
 from duecourse.cli.imports.systemd_times import NotCalendarError, cron_of, seconds_of
 from duecourse.cli.main import main
-from duecourse.domain.schedules import ScheduleSpec, compile_schedule
+from duecourse_schedules import ScheduleSpec, compile_schedule
 from tests.support.examples import examples
 
 NOW = 1_795_000_000.0

@@ -21,7 +21,7 @@ from duecourse.domain.jobs.backfill import (
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.upcoming import LATE_SECONDS, Bucket, Histogram, Window, dues, is_late
-from duecourse.domain.schedules import ScheduleError
+from duecourse_schedules import ScheduleError
 from tests.support.jobs import NOON, job
 
 N = int(NOON)

@@ -13,9 +13,9 @@ from duecourse.domain.jobs.cursor import Cursor, SkippedRange
 from duecourse.domain.jobs.edit import edit, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision, Spread
 from duecourse.domain.jobs.pause import PauseChange, pause, resume
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget
+from duecourse_schedules import ScheduleError, ScheduleSpec
+from duecourse_schedules.exclusions import ExclusionError
 from tests.support.jobs import NOON, cursor, job, moved
 
 T0 = int(NOON)

@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.ids import ID_PATTERN, RunName, from_basic, is_id, parse_run_id, to_basic
-from duecourse.domain.instants import FIRST, LAST, from_iso, to_iso
+from duecourse.domain.instants import from_iso, to_iso
 from duecourse.domain.jobs.cursor import bucket_of, bucket_start, buckets, shard_of, slot_of
 from duecourse.domain.jobs.job import Delivery, Lane, RetryPolicy
 from duecourse.limits import MAX_SHARDS
+from duecourse_schedules.instant import FIRST, LAST
 from tests.support.jobs import job
 
 SECONDS = st.integers(FIRST, LAST)

@@ -27,8 +27,8 @@ from duecourse.domain.jobs.cursor import (
 )
 from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, fault_of
-from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse_schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
+from duecourse_schedules.exclusions import ExclusionError
 from tests.support.jobs import NOON, cursor, job
 
 T0 = int(NOON)

@@ -23,8 +23,8 @@ from duecourse.domain.jobs.spread import (
     windows_of,
 )
 from duecourse.domain.jobs.upcoming import MIN_STEP_SECONDS, Window
-from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.tenants.rate import Budget
+from duecourse_schedules import ScheduleError
 from tests.support.jobs import NOON, cursor, job
 
 TWO = "2026-11-22T02:00:00Z"

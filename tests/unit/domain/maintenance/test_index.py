@@ -27,9 +27,9 @@ from duecourse.domain.maintenance.index import (
 )
 from duecourse.domain.runs.document import run_document
 from duecourse.domain.runs.states import Run, RunState
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
 from duecourse.domain.workflows.graph import Graph, StepOutcome, StepOutcomes
 from duecourse.domain.workflows.view import viewed
+from duecourse_schedules import ScheduleError, ScheduleSpec
 from tests.support.jobs import NOON, cursor, job, moved
 from tests.support.runs import run
 from tests.support.workflows import graph_of

@@ -12,7 +12,7 @@ from duecourse.domain.jobs.job import Job, JobState, Tombstone
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.runs.explain import ExplainContext, Explanation, Verdict, before, explain, recorded
 from duecourse.domain.runs.states import Run, RunState
-from duecourse.domain.schedules import ScheduleSpec
+from duecourse_schedules import ScheduleSpec
 from tests.support import runs
 from tests.support.jobs import NOON, cursor, job, moved
 

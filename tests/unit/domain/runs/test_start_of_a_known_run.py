@@ -19,7 +19,7 @@ from duecourse.domain.runs.decision import (
 )
 from duecourse.domain.runs.states import Attempt, AttemptOutcome, Run, RunState
 from duecourse.domain.runs.transitions import decide_start
-from duecourse.domain.schedules.schedule import OccurrenceRules
+from duecourse_schedules.schedule import OccurrenceRules
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, expect, run, start_request, waiting_run
 from tests.support.varied import varied

@@ -11,13 +11,13 @@ import pytest
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import Readiness, WorkflowOutcome
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import STEPS, Budget
 from duecourse.domain.workflows.check import graph_faults, step_faults, time_faults
 from duecourse.domain.workflows.graph import PART_STEPS, Graph, Rule, Step, StepOutcome, StepOutcomes
 from duecourse.domain.workflows.results import UpstreamResultError, blanked, filled, result_faults, taken_by
 from duecourse.domain.workflows.state import WorkflowState
+from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON, job
 from tests.support.workflows import graph_of
 

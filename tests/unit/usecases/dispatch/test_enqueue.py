@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.cursor import plan
 from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
-from duecourse.domain.schedules.schedule import OccurrenceRules
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
 from duecourse.usecases.dispatch.claim import ALIGNED_SECONDS, HOLD_SECONDS, delay, message, outgoing
 from duecourse.usecases.worker.attempt import CLOCK_SLACK_SECONDS
+from duecourse_schedules.schedule import OccurrenceRules
 from tests.support.jobs import NOON, cursor, job
 
 T0 = int(NOON)

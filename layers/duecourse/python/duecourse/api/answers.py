@@ -29,14 +29,14 @@ from duecourse.api.problems import Problem, internal, unavailable
 from duecourse.api.request import Request, read_request
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.instants import millisecond, to_iso
+from duecourse.domain.jobs.calendars import planned_pause
 from duecourse.domain.jobs.document import definition_document
 from duecourse.domain.runs import document as documents
 from duecourse.domain.runs.states import MAX_ATTEMPTS, MAX_ERROR, AttemptOutcome, Run, RunState
-from duecourse.domain.schedules.calendars import planned_pause
-from duecourse.domain.schedules.schedule import understood
 from duecourse.limits import METRICS_NAMESPACE
 from duecourse.telemetry import failures, loggable
 from duecourse.usecases.jobs.view import JobView
+from duecourse_schedules.schedule import understood
 
 Document = dict[str, Any]
 Item = TypeVar("Item")

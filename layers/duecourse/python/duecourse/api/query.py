@@ -29,9 +29,9 @@ from duecourse.domain.ids import ID_PATTERN, is_id, parse_run_id
 from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
 from duecourse.domain.runs.states import LISTED, RunState
 from duecourse.domain.runs.walk import BEFORE_ALL, LONGEST_SECONDS, Place, place_after
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import read_instant
 from duecourse.ports import StateMark
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.schedule import read_instant
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 100

@@ -23,8 +23,6 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.backfill import AtOnceError, BackfillTooLargeError
 from duecourse.domain.jobs.rename import RenameError
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import GraphMissingError, JobQuotaError, KeyUsedError, StoreBusyError, TasksUnavailableError
 from duecourse.usecases.jobs.job_errors import (
     IdempotencyKeyExpiredError,
@@ -55,6 +53,8 @@ from duecourse.usecases.runs.skip_next import NothingToSkipError
 from duecourse.usecases.tenants import RunQuotaError
 from duecourse.usecases.workflows.manage import NoWorkflowError, WorkflowInvalidError
 from duecourse.usecases.workflows.workflows import NoWorkflowRunError
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 SHOWN = 10
 """The maximum number of jobs that a problem names."""

@@ -12,10 +12,10 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.error import shown
-from duecourse.domain.schedules.instant import iso
-from duecourse.domain.schedules.schedule import counted_from, joined, read_instant
+from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse_schedules.error import shown
+from duecourse_schedules.instant import iso
+from duecourse_schedules.schedule import counted_from, joined, read_instant
 
 DEFAULT_COUNT = 10
 MAX_COUNT = 1_000

@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from duecourse.domain.schedules.instant import iso
-from duecourse.domain.schedules.preview import COUNTED, PreviewEntry, SchedulePreview, offset_text, preview
-from duecourse.domain.schedules.schedule import ScheduleSpec
+from duecourse_schedules.instant import iso
+from duecourse_schedules.preview import COUNTED, PreviewEntry, SchedulePreview, offset_text, preview
+from duecourse_schedules.schedule import ScheduleSpec
 
 
 def preview_text(shown: SchedulePreview, spec: ScheduleSpec, after: int) -> str:

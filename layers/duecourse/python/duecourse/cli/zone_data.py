@@ -20,8 +20,8 @@ import tzdata  # type: ignore[import-untyped]
 
 from duecourse.cli.local.project import find_root
 from duecourse.cli.terminal import CliError, UsageError
-from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError
-from duecourse.domain.schedules.zones.zone import Zone, ZoneSource, parse_tzif
+from duecourse_schedules import TZDATA_VERSION, ScheduleError
+from duecourse_schedules.zones.zone import Zone, ZoneSource, parse_tzif
 
 Folder = Path | ZipPath
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import overload
 
-FIRST, LAST = -62_135_596_800, 253_402_300_799
-"""The first and last second that :func:`to_iso` can format: 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z."""
-
 DAY_SECONDS = 86_400
 """The seconds of a UTC day. Leap seconds are ignored."""
 

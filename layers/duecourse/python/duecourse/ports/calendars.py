@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from duecourse.domain.schedules.calendars import Calendar
+from duecourse.domain.jobs.calendars import Calendar
 
 
 @dataclass(frozen=True, slots=True)

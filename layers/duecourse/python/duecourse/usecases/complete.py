@@ -8,9 +8,9 @@ from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.states import Dead, Run
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import JobStore, RunStore
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 TRIES = 3
 RECENT_RUNS = 50

@@ -25,6 +25,7 @@ from duecourse.api.bodies.models import LINE, UNIQUE, Body, Instant, Whole, each
 from duecourse.api.bodies.target_bodies import HttpTargetBody, TargetBody, Url, rules_of, url_problem
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.calendars import MAX_CALENDARS
 from duecourse.domain.jobs.cursor import MAX_FIRINGS
 from duecourse.domain.jobs.job import (
     COMPLETION_SECONDS,
@@ -47,10 +48,6 @@ from duecourse.domain.runs.rendering import (
     MAX_KEY_CHARACTERS,
     check_concurrency_key,
 )
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.calendars import MAX_CALENDARS, PREFIX
-from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, MAX_EXCLUSIONS
-from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, MAX_SCHEDULES, joined
 from duecourse.domain.targets.template import (
     IDEMPOTENCY_NAMES,
     check_template,
@@ -83,6 +80,10 @@ from duecourse.domain.tenants.quota import (
 )
 from duecourse.domain.workflows.check import DEADLINE_SECONDS, MAX_DIRECT, MAX_STEPS
 from duecourse.limits import RESULT_BUCKET, RESULT_PREFIX
+from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse_schedules.exclusions import MAX_EXCLUSION_CHARACTERS, MAX_EXCLUSIONS
+from duecourse_schedules.packed import PREFIX
+from duecourse_schedules.schedule import MAX_JITTER_SECONDS, MAX_SCHEDULES, joined
 
 _FORMS = (
     "Cron with five fields, or six with seconds first; names such as @daily; rate(5 minutes); at(2026-12-31T09:00:00); "

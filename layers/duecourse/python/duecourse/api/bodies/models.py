@@ -22,11 +22,11 @@ from pydantic_core import PydanticCustomError
 from duecourse.api.problems import FieldFault, malformed, pointer
 from duecourse.domain.jobs.job import Precision
 from duecourse.domain.jobs.result_buckets import ResultBuckets
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import read_instant
 from duecourse.domain.tenants.quota import MAX_DEPTH
 from duecourse.ports import Tasks
 from duecourse.settings import AllowedTargets
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.schedule import read_instant
 
 HANDED_ON = ("payload", "result")
 """The fields that contain the caller's arbitrary JSON. It is passed on unchanged and may contain NUL."""

@@ -47,9 +47,6 @@ from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.document import definition_fields
 from duecourse.domain.jobs.job import COMPLETION_SECONDS, Completion, Job, JobState, Overlap
 from duecourse.domain.runs.rendering import oversized_parts, unsendable_parts
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.schedule import SEPARATOR, joined, read_instant
 from duecourse.domain.targets.kinds import TARGETS
 from duecourse.domain.targets.targets import TaskTarget
 from duecourse.domain.targets.template import CALL_NAMES, CALLBACK_NAMES, check_document, check_template
@@ -66,6 +63,9 @@ from duecourse.ports import Tasks
 from duecourse.usecases.jobs.change import CheckSchedule, Draft
 from duecourse.usecases.jobs.view import JobView
 from duecourse.usecases.workflows.manage import WorkflowDraft
+from duecourse_schedules import ScheduleError, ScheduleSpec
+from duecourse_schedules.exclusions import ExclusionError
+from duecourse_schedules.schedule import SEPARATOR, joined, read_instant
 
 KEPT = ("tenant", "state", "paused_by", "paused_because", "created_at", "workflow")
 """Read-only fields that only other requests can change."""

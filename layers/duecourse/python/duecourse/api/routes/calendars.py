@@ -22,15 +22,11 @@ from duecourse.api.request import Request, read_absent, read_expected
 from duecourse.api.routes.pausing import PageCursor
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import millisecond
-from duecourse.domain.schedules.calendars import (
-    MAX_CALENDAR_CHARACTERS,
-    MAX_CALENDAR_ENTRIES,
-    Calendar,
-    CalendarSizeError,
-)
-from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.tenants.quota import MAX_DESCRIPTION
+from duecourse.domain.jobs.calendars import Calendar
+from duecourse.domain.tenants.quota import MAX_CALENDAR_ENTRIES, MAX_DESCRIPTION
 from duecourse.usecases.jobs.calendars import CalendarInUseError, CalendarUnknownError
+from duecourse_schedules.exclusions import ExclusionError
+from duecourse_schedules.packed import MAX_CALENDAR_CHARACTERS, CalendarSizeError
 
 
 class CalendarBody(Body):

@@ -20,9 +20,9 @@ from duecourse.api.request import Request
 from duecourse.api.routes.jobs import minute, shows_load
 from duecourse.domain.jobs.job import MAX_SPREAD_MINUTES
 from duecourse.domain.jobs.spread import Place
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 MAX_SPREAD = 500
 """The maximum number of jobs in a plan. Their definitions are about 1 MB, like a page of a list."""

@@ -19,6 +19,7 @@ from duecourse.api.problems import FieldFault, bad_parameter, invalid
 from duecourse.api.query import CURSOR, FROM, TO, Query, after, job_page_token, number_parameter, read_job_page_token
 from duecourse.api.request import Request
 from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.calendars import named, with_entries
 from duecourse.domain.jobs.document import calendar_ids
 from duecourse.domain.jobs.upcoming import (
     DEFAULT_STEP_SECONDS,
@@ -30,11 +31,10 @@ from duecourse.domain.jobs.upcoming import (
     MIN_STEP_SECONDS,
     Window,
 )
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules import preview as previews
-from duecourse.domain.schedules.calendars import named, with_entries
-from duecourse.domain.schedules.exclusions import MAX_EXCLUSIONS, ExclusionError
-from duecourse.domain.schedules.schedule import joined
+from duecourse_schedules import ScheduleError, ScheduleSpec
+from duecourse_schedules import preview as previews
+from duecourse_schedules.exclusions import MAX_EXCLUSIONS, ExclusionError
+from duecourse_schedules.schedule import joined
 
 MAX_COUNT = 100
 

@@ -16,12 +16,13 @@ from duecourse.api.api import Answer, Api, route
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
 from duecourse.checks.jobs import LAST_RUNS, PastRun, calendar_warnings, job_warnings, notify_warnings
+from duecourse.domain.jobs.calendars import entries_of, id_of
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Dead, Run, RunState, Skipped, Succeeded
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.calendars import days_of, entries_of, id_of
-from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
+from duecourse_schedules.packed import days_of
 
 _RECORDED = RunFilter(tuple(state for state in RunState if state is not RunState.QUEUED))
 

@@ -34,9 +34,9 @@ from duecourse.cli.when import coming, duration_of, local_zone, moment, zone_of
 from duecourse.client import Client, ForbiddenError, Page
 from duecourse.client.bodies import JobRequest
 from duecourse.client.models import ChangedJobs, Job
-from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.preview import PreviewEntry
-from duecourse.domain.schedules.schedule import joined
+from duecourse_schedules import ScheduleSpec
+from duecourse_schedules.preview import PreviewEntry
+from duecourse_schedules.schedule import joined
 
 __all__ = ["jobs", "read_job"]
 

@@ -14,9 +14,9 @@ import orjson
 
 from duecourse.cli.cases import DEFAULT_COUNT, MAX_COUNT, answer_cases
 from duecourse.cli.terminal import Command, UsageError
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.schedule import counted_from, joined, read_instant
+from duecourse_schedules import ScheduleError, ScheduleSpec
+from duecourse_schedules.exclusions import ExclusionError
+from duecourse_schedules.schedule import counted_from, joined, read_instant
 
 EXAMPLE = 'duecourse next "30 2 * * *" --tz America/New_York --after 2026-03-07T00:00:00Z --count 3'
 QUOTED = 'duecourse next "0 9 * * 1"'
@@ -114,7 +114,7 @@ def next_command(
     if not schedules:
         raise UsageError(f"schedule: is missing; run a command such as {QUOTED}")
     from duecourse.cli.preview_text import preview_text
-    from duecourse.domain.schedules.preview import preview_schedule
+    from duecourse_schedules.preview import preview_schedule
 
     try:
         since = int(time.time()) if after is None else read_instant("after", after)

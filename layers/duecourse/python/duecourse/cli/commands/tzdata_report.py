@@ -24,10 +24,10 @@ from duecourse.cli.terminal import CliError, say
 from duecourse.cli.zone_data import ZoneData, zone_data
 from duecourse.client import Client
 from duecourse.client.models import Job
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.schedule import joined
-from duecourse.domain.schedules.zones.data_changes import ChangedOccurrences, changed_occurrences
+from duecourse_schedules import ScheduleError, ScheduleSpec
+from duecourse_schedules.exclusions import ExclusionError
+from duecourse_schedules.schedule import joined
+from duecourse_schedules.zones.data_changes import ChangedOccurrences, changed_occurrences
 
 PAGE = 100
 YEAR_SECONDS = 366 * 86_400

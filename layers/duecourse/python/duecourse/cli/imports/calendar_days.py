@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from duecourse.cli.imports.calendar_events import TooManyError, days_of_events
 from duecourse.cli.terminal import CliError, UsageError, plain
-from duecourse.domain.schedules.calendars import MAX_CALENDAR_ENTRIES
+from duecourse.domain.tenants.quota import MAX_CALENDAR_ENTRIES
 
 MAX_YEARS = 20
 MAX_FILE_BYTES, MAX_LINES, MAX_COMPONENTS, MAX_DATES = 5_000_000, 20_000, 2_000, 5_000

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from typing import Any
 
-from duecourse.domain.schedules.calendars import MAX_CALENDAR_ENTRIES
+from duecourse.domain.tenants.quota import MAX_CALENDAR_ENTRIES
 
 FIRST_YEAR, LAST_YEAR = 1970, 2199
 """The years of a cron expression."""

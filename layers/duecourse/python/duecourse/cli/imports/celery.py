@@ -23,7 +23,7 @@ from duecourse.cli.imports.entry import (
     schedule_fault,
 )
 from duecourse.cli.manifests.json_text import read_json
-from duecourse.domain.schedules.cron.cron import DAY_OF_WEEK, MONTH
+from duecourse_schedules.cron.cron import DAY_OF_WEEK, MONTH
 
 _FIELDS = {
     "minute": (0, 60),

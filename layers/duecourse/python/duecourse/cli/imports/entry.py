@@ -10,8 +10,6 @@ from hashlib import sha256
 from math import ceil
 from typing import Any
 
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS, joined, read_instant
 from duecourse.domain.targets.template import literal, render_template
 from duecourse.domain.tenants.quota import (
     MAX_AGE_SECONDS,
@@ -23,6 +21,8 @@ from duecourse.domain.tenants.quota import (
     MAX_PAYLOAD_BYTES,
     MAX_START_DEADLINE_SECONDS,
 )
+from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse_schedules.schedule import MAX_JITTER_SECONDS, joined, read_instant
 
 LEFT_OUT = 3
 """The exit code if an entry could not be imported."""

@@ -25,7 +25,7 @@ from duecourse.cli.imports.systemd_commands import (
     without_specifiers,
 )
 from duecourse.cli.imports.systemd_times import NotCalendarError, cron_of, seconds_of
-from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS
+from duecourse_schedules.schedule import MAX_JITTER_SECONDS
 
 _FRAGMENT = re.compile(r"# (/(?:.*/)?)([^/\s]+\.(?:timer|service))(?:\.d/[^/]+\.conf)?")
 """The line of `systemctl cat` before each file."""

@@ -21,7 +21,8 @@ OLDEST_NODE = (20, 19)
 """The minimum version for Vite, which builds the console."""
 
 SOURCES = (
-    *("app.py", "cdk.json", "cdk.context.json", "infra", "functions", "layers", "console", "clients", "settings"),
+    *("app.py", "cdk.json", "cdk.context.json", "infra", "functions", "layers", "schedules/src", "console"),
+    *("clients", "settings"),
     *("package-lock.json", "requirements/dev.txt"),  # the CDK itself
 )
 """Files and folders of a checkout. Missing ones are allowed."""

@@ -8,8 +8,8 @@ from enum import StrEnum
 from itertools import islice
 
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.schedules.schedule import Occurrences
 from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse_schedules.schedule import Occurrences
 
 COUNTED = 10_000
 """Occurrences in a range are counted up to this number, or up to the limit of a new backfill if that is larger."""

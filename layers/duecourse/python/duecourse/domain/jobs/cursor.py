@@ -19,8 +19,8 @@ from time import gmtime, strftime
 
 from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, Job, Lane, MissedMode, MissedPolicy, Precision
-from duecourse.domain.schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
+from duecourse_schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
+from duecourse_schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
 
 BUCKET_SECONDS = 3600
 

@@ -10,6 +10,15 @@ from typing import Any
 
 from duecourse.domain.documents import part_of, read_fields
 from duecourse.domain.instants import DAY_SECONDS, to_iso
+from duecourse.domain.jobs.calendars import (
+    entries_of,
+    id_of,
+    named,
+    planned_pause,
+    version_of,
+    with_entries,
+    without_calendars,
+)
 from duecourse.domain.jobs.job import (
     COMPLETION_SECONDS,
     DUECOURSE,
@@ -21,19 +30,10 @@ from duecourse.domain.jobs.job import (
     Overlap,
     author,
 )
-from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.calendars import (
-    entries_of,
-    id_of,
-    named,
-    planned_pause,
-    version_of,
-    with_entries,
-    without_calendars,
-)
-from duecourse.domain.schedules.exclusions import canonical_exclusion
-from duecourse.domain.schedules.schedule import SEPARATOR
 from duecourse.domain.targets.kinds import target_document, target_of
+from duecourse_schedules import ScheduleSpec
+from duecourse_schedules.exclusions import canonical_exclusion
+from duecourse_schedules.schedule import SEPARATOR
 
 _COMPOSED = ("schedule", "target", "missed", "overlap", "queue_limit", "active_limit")
 """The fields whose format in the API differs from that in JobDefinition."""

@@ -10,14 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import to_iso
+from duecourse.domain.jobs.calendars import PAUSE, id_of, without_calendars
 from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, cursor_for, plan, range_before, standing
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState
 from duecourse.domain.jobs.pause import PauseChange, covered, ending_at, given_back, pause_began
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.calendars import PAUSE, PREFIX, id_of, without_calendars
-from duecourse.domain.schedules.exclusions import ExclusionError, canonical_exclusion, excluding, reject_begun
-from duecourse.domain.schedules.schedule import SEPARATOR, check_interval, counted_from, occurrences_of, rates
 from duecourse.domain.targets.kinds import target_document
+from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse_schedules.exclusions import ExclusionError, canonical_exclusion, excluding, reject_begun
+from duecourse_schedules.packed import PREFIX
+from duecourse_schedules.schedule import SEPARATOR, check_interval, counted_from, occurrences_of, rates
 
 KEPT = {field.name for field in fields(Job)} - {field.name for field in fields(JobDefinition)}
 """Fields that an edit does not set directly."""

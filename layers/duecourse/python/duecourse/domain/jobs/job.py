@@ -14,11 +14,11 @@ from fnmatch import fnmatchcase
 from typing import Any, Final, Self
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse.domain.schedules.calendars import calendars_of
-from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
+from duecourse.domain.jobs.calendars import calendars_of
 from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
+from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
+from duecourse_schedules.exclusions import ExclusionError
+from duecourse_schedules.schedule import Occurrences, occurrences_of
 
 DUECOURSE = "duecourse"
 """The author of changes without a request: a pause after failures, or the deletion of a completed job."""
@@ -495,8 +495,8 @@ class JobDefinition:
     - `events`: the outcomes that are published to the event bus.
     - `notify`: the notices about the job, and the jobs that deliver them.
     - `max_runs`: the maximum number of occurrences that come due.
-    - `exclude`, `jitter_seconds`, `spread`: change the occurrences of the schedule (domain.schedules.schedule).
-      `exclude` also contains copies of calendars (domain.schedules.calendars).
+    - `exclude`, `jitter_seconds`, `spread`: change the occurrences of the schedule (duecourse_schedules.schedule).
+      `exclude` also contains copies of calendars (domain.jobs.calendars).
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
     - `concurrency`: the key whose limit the runs share with runs of other jobs.

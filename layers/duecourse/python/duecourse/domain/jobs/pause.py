@@ -15,8 +15,8 @@ from duecourse.domain.jobs.cursor import (
     standing,
 )
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 
 @dataclass(frozen=True, slots=True)

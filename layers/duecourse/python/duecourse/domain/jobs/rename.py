@@ -13,9 +13,9 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.edit import rescheduled
 from duecourse.domain.jobs.job import MAX_FORMER_IDS, FormerId, Job, JobState
 from duecourse.domain.jobs.pause import PauseChange
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 
 class RenameError(Exception):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.upcoming import MIN_STEP_SECONDS, Window, dues
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import SEPARATOR
 from duecourse.domain.tenants.rate import Budget
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.schedule import SEPARATOR
 
 MINUTE = 60
 HOUR_SECONDS = 3600

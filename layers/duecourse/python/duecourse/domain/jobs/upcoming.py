@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.pause import after_pause
-from duecourse.domain.schedules.schedule import Occurrences
+from duecourse_schedules.schedule import Occurrences
 
 MAX_WINDOW_SECONDS = 48 * 3600
 """The longest window. A job that fires every second is walked second by second."""

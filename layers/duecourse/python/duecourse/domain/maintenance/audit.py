@@ -12,9 +12,9 @@ from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
 from duecourse.domain.runs.decision import STEPS_FAILED
 from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.states import Run, Succeeded, Waiting, finished_at, reason_of
-from duecourse.domain.schedules.schedule import MAX_JITTER_SECONDS
 from duecourse.domain.workflows.graph import Step, StepOutcome
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
+from duecourse_schedules.schedule import MAX_JITTER_SECONDS
 
 HOUR_SECONDS = 3600
 

@@ -13,7 +13,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor, shard_of, slot_of
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.states import Run
-from duecourse.domain.schedules import TZDATA_VERSION
+from duecourse_schedules import TZDATA_VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import assert_never
 from duecourse.domain.jobs.backfill import Standing
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.states import Run, Running, RunState, reason_of
-from duecourse.domain.schedules.schedule import Occurrences
+from duecourse_schedules.schedule import Occurrences
 
 MAX_STEPS = 20_000
 """The maximum number of occurrences between two records that are checked one by one."""

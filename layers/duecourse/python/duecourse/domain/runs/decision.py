@@ -8,8 +8,8 @@ from enum import StrEnum
 from duecourse.domain.ids import OfRun, RunIdentity
 from duecourse.domain.jobs.job import Deadline
 from duecourse.domain.runs.states import Run, Running
-from duecourse.domain.schedules.schedule import OccurrenceRules
 from duecourse.domain.targets.targets import Failed, Outcome
+from duecourse_schedules.schedule import OccurrenceRules
 
 
 @dataclass(frozen=True, slots=True)

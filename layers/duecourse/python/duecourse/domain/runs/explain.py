@@ -13,6 +13,7 @@ from enum import StrEnum
 from math import ceil
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
+from duecourse.domain.jobs.calendars import PAUSE, id_of
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Tombstone
@@ -31,12 +32,12 @@ from duecourse.domain.runs.states import (
     Waiting,
     reason_of,
 )
-from duecourse.domain.schedules import ScheduleError, compile_schedule
-from duecourse.domain.schedules.calendars import PAUSE, PREFIX, days_of, id_of
-from duecourse.domain.schedules.exclusions import ExclusionError, excluding
-from duecourse.domain.schedules.instant import iso
-from duecourse.domain.schedules.schedule import Occurrences, moved_from, moved_to
-from duecourse.domain.schedules.zones.dst_effect import dst_effect
+from duecourse_schedules import ScheduleError, compile_schedule
+from duecourse_schedules.exclusions import ExclusionError, excluding
+from duecourse_schedules.instant import iso
+from duecourse_schedules.packed import PREFIX, days_of
+from duecourse_schedules.schedule import Occurrences, moved_from, moved_to
+from duecourse_schedules.zones.dst_effect import dst_effect
 
 
 class Verdict(StrEnum):

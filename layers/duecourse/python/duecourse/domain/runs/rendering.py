@@ -21,7 +21,6 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Breaker, Completion, Job, JobDefinition
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.states import Run, Running
-from duecourse.domain.schedules import load_zone
 from duecourse.domain.targets.http import header_problem
 from duecourse.domain.targets.messages import message_group, message_subject
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget, SnsTarget, SqsTarget, Target, WorkflowTarget
@@ -35,6 +34,7 @@ from duecourse.domain.targets.template import (
     secret_names,
     texts_in,
 )
+from duecourse_schedules import load_zone
 
 MAX_BODY_BYTES = 256 * 1024
 """The limit for a payload, or for the parameters of an AWS call, as JSON. It was the limit of SQS, SNS, EventBridge and

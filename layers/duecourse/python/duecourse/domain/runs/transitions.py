@@ -90,10 +90,10 @@ from duecourse.domain.runs.states import (
     cancel_requested,
     earlier_than_next,
 )
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned, WorkflowTarget
 from duecourse.limits import MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.schedule import Occurrences, occurrences_of
 
 MIN_PAUSE_SECONDS = 2
 MAX_PAUSE_SECONDS = 300

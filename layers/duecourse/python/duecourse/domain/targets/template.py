@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from duecourse.domain.schedules.error import printable
+from duecourse_schedules.error import printable
 
 TEMPLATE_NAMES = (
     "job_id",

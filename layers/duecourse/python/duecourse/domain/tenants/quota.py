@@ -44,6 +44,8 @@ MAX_TAGS = 20
 items that a transaction may have (Amazon DynamoDB API Reference, "TransactWriteItems").
 """
 
+MAX_CALENDAR_ENTRIES = 500
+
 MAX_ATTEMPTS = 100
 """Each attempt is a call and some writes for one occurrence. After 100 failures another attempt is unlikely to
 succeed.

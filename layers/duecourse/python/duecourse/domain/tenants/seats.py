@@ -17,9 +17,9 @@ from itertools import pairwise
 
 from duecourse.domain.jobs.job import Completion, Job, JobSnapshot, JobState, Lane, Tombstone
 from duecourse.domain.jobs.pause import PauseChange
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.limits import WORKER_SECONDS
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 CLOCK_MARGIN_SECONDS = 10
 """The maximum difference between the clocks of an API function and a worker (seconds)."""

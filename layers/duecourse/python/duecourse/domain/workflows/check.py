@@ -8,11 +8,11 @@ from typing import Any
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Completion, Job, RetryPolicy
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.schedule import SEPARATOR, Occurrences, occurrences_of
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.workflows.graph import Rule, Step
+from duecourse_schedules import ScheduleError, ScheduleSpec
+from duecourse_schedules.schedule import SEPARATOR, Occurrences, occurrences_of
 
 DEADLINE_SECONDS = DAY_SECONDS
 """The default time (seconds) from the start of a run within which its steps must end."""

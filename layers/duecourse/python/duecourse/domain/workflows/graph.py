@@ -19,8 +19,8 @@ from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.decision import WORKFLOW_OVER, Readiness
 from duecourse.domain.runs.states import Run, Succeeded, reason_of
 from duecourse.domain.runs.transitions import stopped_by_workflow
-from duecourse.domain.schedules import ScheduleSpec
-from duecourse.domain.schedules.schedule import Occurrences, occurrences_of
+from duecourse_schedules import ScheduleSpec
+from duecourse_schedules.schedule import Occurrences, occurrences_of
 
 
 class StepOutcome(StrEnum):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from duecourse.domain.jobs.calendars import Calendar, entries_of, id_of
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.schedules.calendars import Calendar, copied, entries_of, id_of
 from duecourse.ports import CalendarPage
 from duecourse.testing.memory.items import Items
+from duecourse_schedules.packed import copied
 
 
 @dataclass(frozen=True)

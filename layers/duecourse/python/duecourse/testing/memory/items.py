@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from threading import RLock
 
+from duecourse.domain.jobs.calendars import Calendar
 from duecourse.domain.jobs.cursor import Cursor, shard_of, slot_of
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, Lane, Reservation, Tombstone
@@ -17,7 +18,6 @@ from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition
 from duecourse.domain.runs.rate import Spent
 from duecourse.domain.runs.states import Run, is_listed
-from duecourse.domain.schedules.calendars import Calendar
 from duecourse.domain.tenants.rate import Bucket
 from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.graph import Graph, WorkflowRef

@@ -28,8 +28,6 @@ from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, EventKind, Jo
 from duecourse.domain.jobs.pause import PauseChange, is_over, resume_as_planned
 from duecourse.domain.runs.coverage import OccurrenceRange, left_to_resume, unrecorded
 from duecourse.domain.runs.states import Run, Skipped
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage, deadline_checks
 from duecourse.ports import (
@@ -51,6 +49,8 @@ from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_over
 from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.write_retry import WriteRetry
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 MAX_RECORDS = 50
 """The maximum number of records of one range. Together with a job, its cursor and its tags they fit into a transaction

@@ -13,8 +13,6 @@ from typing import TypeGuard
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start, buckets, plan
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.ports import (
     BrokenCursor,
     Clock,
@@ -41,6 +39,8 @@ from duecourse.usecases.dispatch.claim import (
 )
 from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.write_retry import MAX_WAIT_SECONDS, WriteRetry
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 BEHIND_SECONDS = 12_600
 """The age of a shard's oldest bucket above which the shard is behind, in seconds."""

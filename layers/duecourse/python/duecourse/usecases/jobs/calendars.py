@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
+from duecourse.domain.jobs.calendars import Calendar, changed
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.calendars import Calendar, changed
-from duecourse.domain.schedules.exclusions import ExclusionError, packed_days, reject_begun
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import CalendarPage, Clock, JobStore, StoreBusyError
 from duecourse.usecases.jobs.change import Draft, EditJobs
@@ -26,6 +24,8 @@ from duecourse.usecases.jobs.job_errors import (
     Precondition,
 )
 from duecourse.usecases.jobs.pausing import BULK_SECONDS, MAX_PER_CALL, BulkResult
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError, packed_days, reject_begun
 
 TRIES = 5
 

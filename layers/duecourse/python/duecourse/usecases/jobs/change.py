@@ -9,25 +9,21 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import Any
 
-from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
-from duecourse.domain.jobs.document import ChangeAction, changed, deleted
-from duecourse.domain.jobs.edit import check_schedule, edit, reject_past, resolve_anchor
-from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone, author
-from duecourse.domain.jobs.pause import PauseChange, ended, resume_as_planned
-from duecourse.domain.schedules import ScheduleError, ScheduleSpec
-from duecourse.domain.schedules.calendars import (
-    MAX_CALENDAR_CHARACTERS,
+from duecourse.domain.jobs.calendars import (
     NO_PAUSE,
     PAUSE,
     calendars_of,
     characters_of,
-    days_of,
     entries_of,
     id_of,
     pause_of,
     with_entries,
 )
-from duecourse.domain.schedules.exclusions import ExclusionError
+from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
+from duecourse.domain.jobs.document import ChangeAction, changed, deleted
+from duecourse.domain.jobs.edit import check_schedule, edit, reject_past, resolve_anchor
+from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone, author
+from duecourse.domain.jobs.pause import PauseChange, ended, resume_as_planned
 from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import (
     EVERY_JOB,
@@ -62,6 +58,9 @@ from duecourse.usecases.jobs.membership import RESERVED_WAIT_SECONDS, Membership
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS, JobView, JobViewPage, at_once_until, view_of
 from duecourse.usecases.report import format_error
 from duecourse.usecases.tenants import Seating
+from duecourse_schedules import ScheduleError, ScheduleSpec
+from duecourse_schedules.exclusions import ExclusionError
+from duecourse_schedules.packed import MAX_CALENDAR_CHARACTERS, days_of
 
 _SLUG_CHARACTERS = 40
 _NONCE_CHARACTERS = 16

@@ -6,6 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
+from duecourse.domain.jobs.calendars import (
+    NO_PAUSE,
+    extended_pause,
+    pause_entry,
+    pause_name,
+    pause_of,
+    pause_window,
+    resumed_pause,
+    with_pause,
+)
 from duecourse.domain.jobs.cursor import Cursor, PlannedResume
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobState
@@ -17,18 +27,6 @@ from duecourse.domain.jobs.pause import (
     resume,
     with_exclusions,
 )
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.calendars import (
-    NO_PAUSE,
-    extended_pause,
-    pause_entry,
-    pause_name,
-    pause_of,
-    pause_window,
-    resumed_pause,
-    with_pause,
-)
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import Clock, IdPage, JobStore, Outgoing, StoreBusyError, WaitQueues
 from duecourse.usecases.complete import complete_if_over
@@ -43,6 +41,8 @@ from duecourse.usecases.jobs.job_errors import (
     Precondition,
 )
 from duecourse.usecases.jobs.view import JobView
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 TRIES = 4
 

@@ -12,8 +12,6 @@ from duecourse.domain.jobs.pause import PauseChange, ended
 from duecourse.domain.jobs.rename import RenameError, effective_at, locks, rename
 from duecourse.domain.runs.overlap import Lock, has_released, held_by
 from duecourse.domain.runs.transitions import own_job
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import Clock, JobStore, RunStore, StoreBusyError, Timers, WaitQueues
 from duecourse.usecases.dispatch.claim import Skipping, settled
@@ -27,6 +25,8 @@ from duecourse.usecases.jobs.job_errors import (
 )
 from duecourse.usecases.jobs.membership import unreserved
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS, view_of
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 AFTER_LAST_RUN_SECONDS = DAY_SECONDS
 """How long an id stays reserved after the record of its last run has expired."""

@@ -21,12 +21,12 @@ from duecourse.domain.jobs.spread import (
     windows_of,
 )
 from duecourse.domain.jobs.upcoming import Window
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Budget, Charge
 from duecourse.ports import Clock
 from duecourse.usecases.jobs.change import Draft, Jobs
 from duecourse.usecases.jobs.upcoming import JOBS_A_REQUEST, JOBS_READ, firing
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 PAGES = 5
 """The maximum number of pages of jobs that a forecast reads, so that a request ends within seconds. If a tenant has

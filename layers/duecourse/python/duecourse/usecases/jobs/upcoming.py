@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.jobs.upcoming import LARGEST_JOBS, Bucket, Histogram, Window, expected, is_late
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import Clock, CursorPage, JobCursor, JobStore
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 JOBS_READ = 1000
 """The maximum number of jobs in a page: about as many as a query of 1 MB returns (Amazon DynamoDB Developer Guide,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from duecourse.domain.jobs.cursor import MAX_FIRINGS, Cursor, Row
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.pause import after_pause, ended
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.schedule import Occurrences
 from duecourse.ports import Total
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.schedule import Occurrences
 
 AT_ONCE_SECONDS = 120
 """Occurrences that are due this soon after a job's creation (seconds) are sent immediately: the next tick may be too

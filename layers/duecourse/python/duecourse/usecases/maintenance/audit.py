@@ -40,9 +40,6 @@ from duecourse.domain.maintenance.audit import (
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded, between
 from duecourse.domain.runs.explain import ExplainContext, Verdict, explain
 from duecourse.domain.runs.states import Run, reason_of
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.schedule import Occurrences
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import AuditStore, Clock, Depths, Executor, Finding, InlineExecutor, JobStore, RunStore, Undecided
@@ -51,6 +48,9 @@ from duecourse.usecases.maintenance.scan import scan
 from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.runs.skip_next import SKIPPED
 from duecourse.usecases.workflows.workflows import WorkflowRuns
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
+from duecourse_schedules.schedule import Occurrences
 
 RECORDED_SECONDS = 900
 """The length of the range in which occurrences may have run without a claim: the longest delay of a message (seconds).

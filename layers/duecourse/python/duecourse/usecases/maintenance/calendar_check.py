@@ -10,12 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from duecourse.domain.jobs.calendars import Calendar, entries_of, id_of
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.maintenance.index import Entry
-from duecourse.domain.schedules.calendars import Calendar, days_of, entries_of, id_of
 from duecourse.ports import Clock, IndexPage
 from duecourse.usecases.jobs.calendars import REFUSED, Calendars, CalendarUnknownError
 from duecourse.usecases.report import UNREADABLE, Report, format_error
+from duecourse_schedules.packed import days_of
 
 PAGE_SECONDS = 30
 """The maximum time for the edits of a page. The next pass edits further jobs of the page."""

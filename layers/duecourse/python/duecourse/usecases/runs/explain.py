@@ -21,8 +21,6 @@ from duecourse.domain.runs.explain import (
 )
 from duecourse.domain.runs.overlap import PAUSE, line_of
 from duecourse.domain.runs.states import Dead, Queued, Retrying, Run, RunState
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.workflows.explain import instead_of, step_in, waiting_for
 from duecourse.domain.workflows.graph import read_ref
@@ -34,6 +32,8 @@ from duecourse.usecases.jobs.view import at_once_until
 from duecourse.usecases.names import names_of, page_of
 from duecourse.usecases.runs.requests import queued_run
 from duecourse.usecases.workflows.workflows import NoWorkflowRunError, WorkflowRuns
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 PAGE = 100
 MAX_READ = 400

@@ -19,9 +19,6 @@ from duecourse.domain.runs.coverage import between
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Queued, Run, RunState, Succeeded, state_since
 from duecourse.domain.runs.transitions import binds_nobody
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
-from duecourse.domain.schedules.schedule import Occurrences
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import (
     Clock,
@@ -44,6 +41,9 @@ from duecourse.usecases.names import by_state_of, last_of, names_of, page_of
 from duecourse.usecases.runs.health import ClockHealth, Health
 from duecourse.usecases.runs.requests import queued_run, requested_run
 from duecourse.usecases.tenants import Limits
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
+from duecourse_schedules.schedule import Occurrences
 
 ALL = RunFilter()
 

@@ -33,8 +33,6 @@ from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.coverage import recorded, standings
 from duecourse.domain.runs.states import Queued, Run
-from duecourse.domain.schedules import ScheduleError, compile_schedule
-from duecourse.domain.schedules.instant import parse_moment
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.limits import MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
@@ -45,6 +43,8 @@ from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, KeyReu
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS
 from duecourse.usecases.names import page_of
 from duecourse.usecases.tenants import DelayedRunQuota
+from duecourse_schedules import ScheduleError, compile_schedule
+from duecourse_schedules.instant import parse_moment
 
 SUFFIX_CHARACTERS = 8
 """The length of a suffix: 48 bits are enough to avoid collisions within a job."""

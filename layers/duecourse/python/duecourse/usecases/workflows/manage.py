@@ -14,8 +14,6 @@ from duecourse.domain.jobs.edit import same
 from duecourse.domain.jobs.job import UNREAD, Job, Reservation
 from duecourse.domain.runs.decision import WorkflowOutcome
 from duecourse.domain.runs.states import Run, RunState
-from duecourse.domain.schedules import ScheduleError
-from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import Budget, Charge
 from duecourse.domain.workflows.check import Path, WorkflowFault, graph_faults, step_faults, time_faults
@@ -53,6 +51,8 @@ from duecourse.usecases.jobs.membership import (
 )
 from duecourse.usecases.jobs.view import JobView, view_of
 from duecourse.usecases.workflows.workflows import WorkflowMessages
+from duecourse_schedules import ScheduleError
+from duecourse_schedules.exclusions import ExclusionError
 
 
 class WorkflowInvalidError(Exception):

@@ -14,7 +14,7 @@ from duecourse.adapters.dynamodb.writing import TableStore
 from duecourse.domain.documents import from_document, to_document, without_defaults
 from duecourse.domain.jobs.cursor import Cursor, Firing, PlannedResume
 from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, MissedPolicy
-from duecourse.domain.schedules import ScheduleSpec
+from duecourse_schedules import ScheduleSpec
 
 
 class ShardRecord(TableStore):

@@ -16,9 +16,10 @@ from duecourse.adapters.dynamodb.keys import (
     tenant_key,
 )
 from duecourse.adapters.dynamodb.writing import TableStore, conditional
+from duecourse.domain.jobs.calendars import Calendar, entries_of, id_of
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.schedules.calendars import Calendar, copied, entries_of, id_of
 from duecourse.ports import CalendarPage, Clock
+from duecourse_schedules.packed import copied
 
 _FIELDS = ("days", "description", "version", "revision", "updated_at", "updated_by")
 

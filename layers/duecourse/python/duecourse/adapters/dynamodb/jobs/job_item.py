@@ -31,10 +31,10 @@ from duecourse.adapters.dynamodb.keys import (
 )
 from duecourse.domain.documents import read_fields, without_defaults
 from duecourse.domain.jobs.job import Definition, FormerId, Job, JobDefinition, JobState, Reservation
-from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.kinds import TARGETS, stored_target, target_of
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.ports import JobFilter, UsedKey
+from duecourse_schedules import ScheduleSpec
 
 T = TypeVar("T")
 logger = logging.getLogger("duecourse.adapters.dynamodb")
