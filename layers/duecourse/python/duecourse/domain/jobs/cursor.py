@@ -95,8 +95,7 @@ class Cursor:
     either, unless the job is to `resume` automatically: then `due` is the time at which a round resumes it.
 
     `occurrence` is the first one after `after`, computed with zone data of version `tzdata`. `remaining` is the number
-    of occurrences that may still come due (None: no limit). `bulk`: messages go to the bulk queue of the lane. `seed`:
-    the id from which the jitter of a renamed job is computed.
+    of occurrences that may still come due (None: no limit). `bulk`: messages go to the bulk queue of the lane.
     """
 
     tenant: str
@@ -119,7 +118,6 @@ class Cursor:
     ending: bool = False
     bulk: bool = False
     resume: PlannedResume | None = None
-    seed: str | None = None
     deadlines: DeadlineRules = NO_DEADLINES
 
     def slot(self, shards: int, *, now: float) -> str | None:
@@ -140,10 +138,9 @@ class Cursor:
 
     def occurrences(self) -> Occurrences:
         """Return the job's compiled occurrences (from a cache). Raises ScheduleError or ExclusionError."""
-        owner = self.seed or self.job_id
         return occurrences_of(
             self.tenant,
-            owner,
+            self.job_id,
             self.schedule,
             exclude=self.exclude,
             jitter_seconds=self.jitter_seconds,
@@ -170,7 +167,6 @@ def cursor_for(job: Job, after: float) -> Cursor:
         offset_seconds=job.offset_seconds or None,
         remaining=job.max_runs,
         bulk=job.bulk,
-        seed=job.seed,
         deadlines=job.deadlines,
     )
 

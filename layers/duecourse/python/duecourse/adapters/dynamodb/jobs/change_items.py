@@ -39,16 +39,15 @@ def page(
     table: str,
     jobs_table: str,
     tenant: str,
-    names: Sequence[str],
+    job_id: str,
     limit: int,
     before: str | None,
     creation: ChangeRecord | None = None,
 ) -> ChangePage:
-    """Return a page of the change records under the ids `names` of a job. See ports.JobStore.history. `creation` is the
+    """Return a page of the change records of a job. See ports.JobStore.history. `creation` is the
     record of the job's creation, if that is the job itself.
     """
-    places = [(table, changes_partition(tenant, name)) for name in names]
-    places += [(jobs_table, job_partition(tenant, name)) for name in names]
+    places = [(table, changes_partition(tenant, job_id)), (jobs_table, job_partition(tenant, job_id))]
     own = [] if creation is None else [to_item(creation)]
     found = {_place(item): item for item in own if before is None or _place(item) < before}
     found |= {
