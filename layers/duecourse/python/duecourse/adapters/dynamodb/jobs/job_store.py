@@ -264,7 +264,7 @@ def _index_key(job_id: str, **partition: str) -> Item:
 
 
 def _tombstone(gone: Item) -> Tombstone:
-    return Tombstone(float(gone["deleted_at"]["N"]), values.optional_integer(gone, "generation") or 0)
+    return Tombstone(float(gone["deleted_at"]["N"]), values.integer(gone, "generation"))
 
 
 class DynamoJobStore(JobPages):
@@ -553,7 +553,7 @@ class DynamoJobStore(JobPages):
         creation = None if job is None or job.created_by is None else created(job)
         if creation is not None and creation.expires_at <= self._clock.now():
             creation = None
-        return change_items.page(self._client, self._runs_table, self._table, tenant, job_id, limit, before, creation)
+        return change_items.page(self._client, self._runs_table, tenant, job_id, limit, before, creation)
 
     def _get(self, key: Item) -> Item | None:
         item = self._item(key)
