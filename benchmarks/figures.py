@@ -139,8 +139,6 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "idle.64_more": lambda r: usd(_shards(r, 64) - _shards(r, 16)),
     "idle.256_more": lambda r: usd(_shards(r, 256) - _shards(r, 16)),
     "idle.round_ms": lambda r: whole(r["cost"]["idle_counts"]["round_ms"]),
-    "clock": lambda r: plain(r["cost"]["idle_apart"]["traces_of_the_clock"]),
-    "clock.shard": plain(price("trace", MINUTES_OF_MONTH)),
     "key": lambda r: plain(r["cost"]["idle_apart"]["customer_key"]),
     "key.worker": lambda r: plain(r["cost"]["idle_apart"]["customer_key_of_each_busy_worker"]),
     "key.workers": lambda r: usd(KEY_WORKERS * r["cost"]["idle_apart"]["customer_key_of_each_busy_worker"]),

@@ -1,5 +1,5 @@
 """Costs beyond the idle month for optional features and for requests: the requests of a busy worker to the KMS key,
-provisioned pollers, traces of the clock, and anonymous requests to the open routes. Pure.
+provisioned pollers, and anonymous requests to the open routes. Pure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ def apart(idle: Idle, assume: Assumptions) -> dict[str, float]:
     items = {
         "customer_key": idle.customer_key_usd,
         "customer_key_of_each_busy_worker": usd("kms_request", key_requests(assume.batch, TABLES)),
-        "traces_of_the_clock": idle.traces_usd,
         "provisioned_pollers": usd("event_poller", HOURS_OF_MONTH * idle.provisioned_pollers),
         "each_provisioned_poller": usd("event_poller", HOURS_OF_MONTH),
         "open_routes_flooded": _open_requests_usd(idle.open_requests_per_second, assume),

@@ -107,10 +107,9 @@ class IdleRound:
 class Idle:
     """A stage without work. `stored_gb`: its jobs and records; `jobs_gb`: the jobs alone (ten thousand).
     `provisioned_pollers`: the pollers of all queues (0: Lambda's own pollers, which cost only their requests).
-    `bulk_queues`: the bulk queues of the lanes, which are polled like the lanes. `trace_clock`: as in the stage; the
-    traces are then an item of the month. `open_requests_per_second`: the requests that the gateway admits on all open
-    routes together. `alarm_metrics`: the metrics of the stage's alarms, each of which CloudWatch bills. An idle stage
-    emits no metric.
+    `bulk_queues`: the bulk queues of the lanes, which are polled like the lanes. `open_requests_per_second`: the
+    requests that the gateway admits on all open routes together. `alarm_metrics`: the metrics of the stage's
+    alarms, each of which CloudWatch bills. An idle stage emits no metric.
     """
 
     shards: int
@@ -127,7 +126,6 @@ class Idle:
     bulk_queues: int = 0
     audit_segments: int = 1
     repair_hours: int = 24
-    trace_clock: bool = False
     open_requests_per_second: int = 0
     alarm_metrics: int = 0
     customer_key: bool = False
@@ -156,7 +154,6 @@ class Idle:
                 "reconcile": lambda_usd(reconciliations, 1.05, assume.tick_mb) + usd("sqs_standard", reconciliations),
                 "repair_and_audit": self._caretakers(assume),
                 "schedule_rules": usd("rule_schedule", MINUTES_OF_MONTH + reconciliations + 2 * CARETAKER_STARTS),
-                "traces": self.traces_usd if self.trace_clock else 0.0,
                 "logs": usd("log_ingestion", self._log_gb(assume)),
                 "storage": usd("table_storage", self.stored_gb) + usd("table_backup", self.stored_gb),
                 "alarms": usd("alarm", self.alarm_metrics),
@@ -176,14 +173,6 @@ class Idle:
     def _sends(self) -> float:
         """The batches of messages to the shard queue in a month."""
         return MINUTES_OF_MONTH * min(ceil(self.shards * self.woken / SEND_BATCH), self.shards)
-
-    @property
-    def traces_usd(self) -> float:
-        """The cost of traces of the clock, in USD a month. A tick is the first request of its second, so Lambda records
-        it together with everything that it starts. The same applies to reconciler, index repair and audit.
-        """
-        clock = MINUTES_OF_MONTH + self.rounds
-        return usd("trace", clock + MINUTES_OF_MONTH / self.reconcile_minutes + 2 * CARETAKER_STARTS)
 
     def round_seconds(self, assume: Assumptions) -> float:
         """Return the duration of a round without work: its CPU time on the function's share of a processor, and its

@@ -27,8 +27,7 @@ CPU was measured on this machine with the wire answering at once. A function has
 
 Polls of empty queues are counted at their most: five long polls of 20 s for each event source. AWS promises no number.
 
-X-Ray's first 100,000 traces of a month are free, too. Runs are traced from their worker on; the clock is not, unless
-`trace_clock` is set.
+X-Ray's first 100,000 traces of a month are free, too. Runs are traced from their worker on; the clock is not.
 
 A customer key is asked for each table and connection that is in use, every five minutes. A busy worker has ten
 connections (measured: one for each run of its batch, with both tables behind each); half as many make a batch of calls

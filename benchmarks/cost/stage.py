@@ -21,7 +21,6 @@ def idle_of(stage: StageConfig, rounds: Mapping[str, IdleRound], alarm_metrics: 
         tick=rounds["tick"],
         audit_segments=stage.audit_segments,
         repair_hours=stage.repair_hours,
-        trace_clock=stage.trace_clock,
         alarm_metrics=alarm_metrics,
         customer_key=stage.encryption_key is not None,
         token_keys=len(stage.oidc_keys),

@@ -90,7 +90,7 @@ class PythonFunction(Construct):
         library.
         """
         super().__init__(scope, construct_id)
-        traced = runtime.config.tracing and (runtime.config.trace_clock or not scheduled)
+        traced = runtime.config.tracing and not scheduled
         self.timeout_seconds = timeout_seconds
         self.memory_mb = memory_mb
         self.log_group = log_group(self, runtime.config, runtime.encryption)

@@ -29,7 +29,6 @@ CHANGEABLE = (
     "shards",
     "tasks",
     "throughput",
-    "trace_clock",
     "tracing",
 )
 """The fields of `StageConfig` that a deployment can change in part."""

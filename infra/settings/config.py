@@ -151,10 +151,6 @@ class StageConfig:
     """Whether X-Ray traces requests to the API, and runs from their worker to HTTP targets (docs/observability.md)."""
     loop_detection: bool = True
     """Whether Lambda detects recursive loops in the stage's region. Workers must then be exempt."""
-    trace_clock: bool = False
-    """Whether X-Ray also traces the functions that a rule starts: tick, dispatch, reconciler, index repair, audit. This
-    costs money (docs/operations.md).
-    """
 
     def __post_init__(self) -> None:
         """Raise ConfigError with all invalid settings."""
@@ -229,7 +225,6 @@ class StageConfig:
                 "must be at least 3, because throttled deliveries are counted",
             ),
             ("deployment", self.deployment in DEPLOYMENTS, f"must be {' or '.join(DEPLOYMENTS)}"),
-            ("trace_clock", self.tracing or not self.trace_clock, "must be false if tracing is false"),
             ("reconcile_minutes", 1 <= self.reconcile_minutes <= 60, "must be between 1 and 60"),
             ("repair_hours", 1 <= self.repair_hours <= 168, "must be between 1 and 168"),
             ("audit_segments", 1 <= self.audit_segments <= 168, "must be between 1 and 168"),

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from benchmarks.wire.capacity import KB, item_bytes, page_read_units
-from duecourse.adapters.dynamodb.jobs import change_items
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.keys import job_partition
 from duecourse.domain.jobs.cursor import Firing
@@ -401,23 +400,6 @@ def test_job_store_creation_refused_by_the_quota_leaves_no_record(store: DynamoJ
     with pytest.raises(JobQuotaError):
         store.create(made, cursor(made), CreationTerms(quota=1))
     assert actions(store) == []
-
-
-def put_where_earlier_releases_kept_it(tables: Tables, record: ChangeRecord) -> None:
-    item = change_items.to_item(record) | {"PK": {"S": job_partition(*JOB)}}
-    tables.client.put_item(TableName=tables.jobs, Item=item)
-
-
-def test_job_store_history_shows_records_of_an_earlier_release_in_order(dynamodb_tables: Tables) -> None:
-    store, records = dynamodb_tables.job_store(SettableClock(NOON)), [cancelled(n, NOON + n) for n in range(9)]
-    for number, record in enumerate(records):
-        if number % 3:
-            store.note([record])
-        if number % 3 != 1:  # one in three is in both places, after a request that two releases have answered
-            put_where_earlier_releases_kept_it(dynamodb_tables, record)
-    for limit in (1, 2, 4, 100):
-        found = followed(lambda before, limit=limit: store.history(*JOB, limit=limit, before=before))
-        assert list(found) == records[::-1]
 
 
 def test_job_store_uses_at_most_a_kilobyte_per_job_in_the_scanned_table_regardless_of_history(

@@ -4,13 +4,11 @@
 - Index repair and the audit: when they come, and for how long.
 """
 
-import json
 import sys
 from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from aws_cdk import App
 
 from duecourse.settings import (
     AllowedTargets,
@@ -25,11 +23,10 @@ from duecourse.settings import (
     TickSettings,
 )
 from infra.settings.config import ConfigError
-from infra.stack import DuecourseStack
 from infra.stages import STAGES
 from tests.infra.conftest import Stack
 from tests.infra.role_rights import ON_THE_CLOCK, kind_of
-from tests.support.template import ROOT, template
+from tests.support.template import template
 
 SETTINGS = {
     "TickFunction": TickSettings,
@@ -175,21 +172,8 @@ def test_functions_requests_and_runs_are_traced_as_configured_and_the_clock_is_n
     assert traced(stack) == (others if STAGES[stack.stage].tracing else set())
 
 
-def test_functions_stage_can_also_trace_the_clock() -> None:
-    ours = json.loads((ROOT / "cdk.json").read_text())["context"]
-    app = App(context=ours | {"aws:cdk:bundling-stacks": []}, analytics_reporting=False)
-    DuecourseStack(app, replace(STAGES["prod"], trace_clock=True))
-    made = Stack("prod", app.synth().get_stack_by_name("Duecourse-prod").template)
-    assert traced(made) == set(made.functions())
-
-
 def test_functions_aws_stages_are_traced_and_the_local_stage_is_not() -> None:
     assert {name: config.tracing for name, config in STAGES.items()} == {"local": False, "dev": True, "prod": True}
-
-
-def test_functions_clock_tracing_requires_tracing() -> None:
-    with pytest.raises(ConfigError, match="trace_clock must be false if tracing is false"):
-        replace(STAGES["local"], trace_clock=True)
 
 
 def test_functions_only_workers_allow_recursive_loops_since_runs_retry_through_messages(stack: Stack) -> None:

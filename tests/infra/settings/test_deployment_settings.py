@@ -94,7 +94,6 @@ SIZED = {
     "shards": 32,
     "tasks": {"mail": {"target": {"type": "http", "url": "https://example.com"}}},
     "throughput": {"runs": {"writes": 80_000}},
-    "trace_clock": True,
     "tracing": True,
 }
 """A value of each setting that is no text."""
@@ -128,7 +127,6 @@ def test_deployment_settings_every_setting_of_a_stage_can_be_changed_in_its_file
         shards=32,
         tasks=SIZED["tasks"],
         throughput=ThroughputConfig(runs=WarmThroughput(writes=80_000)),
-        trace_clock=True,
     )
 
 

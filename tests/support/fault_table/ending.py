@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from duecourse.adapters.dynamodb.runs.run_item import from_item, lock_from_item
-from duecourse.domain.runs.overlap import RENAMED, has_place, has_released, held_by
+from duecourse.domain.runs.overlap import has_place, has_released, held_by
 from tests.support.fault_table.ports import Called
 from tests.support.fault_table.stage import Stage
 from tests.support.jobs import NOON
@@ -107,8 +107,6 @@ def _left(jobs: Iterable[dict[str, Any]], runs: Iterable[dict[str, Any]]) -> Ite
 def is_held(lock: dict[str, Any], items: Iterable[dict[str, Any]]) -> bool:
     """Whether the item of a lock names a run whose record has not released it."""
     held = lock_from_item(lock)
-    if held.holder == RENAMED:  # of a former id
-        return False
     kind, tenant, name = lock["PK"]["S"].split("#")
     if not held.holder:
         return False

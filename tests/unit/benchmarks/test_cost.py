@@ -157,18 +157,8 @@ def idle_of(stage: StageConfig) -> Idle:
         tick=TICK,
         audit_segments=stage.audit_segments,
         repair_hours=stage.repair_hours,
-        trace_clock=stage.trace_clock,
         alarm_metrics=ALARM_METRICS,
     )
-
-
-def test_cost_traced_clock_exceeds_the_remaining_budget_of_an_idle_month() -> None:
-    idle = idle_of(replace(stage_named("prod"), trace_clock=True))
-    items = idle.items(ASSUMED)
-    assert items["traces"] == pytest.approx(((1 + 16 / 15) * 43_200 + 8_640 + 5_760) * 5e-6, abs=1e-4)
-    assert items["total"] > BUDGET
-    assert IDLE.items(ASSUMED)["traces"] == 0
-    assert apart(IDLE, ASSUMED)["traces_of_the_clock"] == items["traces"], "what it would be is said beside the month"
 
 
 def test_cost_index_repair_and_audit_start_every_quarter_of_an_hour_and_read_all_jobs() -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from duecourse.adapters.dynamodb import conditions, values
-from duecourse.adapters.dynamodb.jobs.job_item import from_item, has_own_payload, is_removed, renamed_to
-from duecourse.adapters.dynamodb.keys import ENDS, GRAPH_PREFIX, JOB, RUN_PREFIX, Item, ends_key, job_key, owner_of
+from duecourse.adapters.dynamodb.jobs.job_item import from_item, has_own_payload, is_removed
+from duecourse.adapters.dynamodb.keys import ENDS, GRAPH_PREFIX, JOB, RUN_PREFIX, Item, ends_key, job_key
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, found, read_item, transact
 from duecourse.domain.documents import from_document, to_document
@@ -90,12 +90,6 @@ class DynamoWorkflows:
             job = from_item(item)
             found[job.id] = replace(job, payload=UNREAD) if has_own_payload(item) else job
         return found
-
-    def renamed(self, tenant: str, ids: Sequence[str], *, now: float) -> dict[str, str]:
-        keys = [job_key(tenant, job_id, JOB) for job_id in ids]
-        items = batch_get(self._client, self._jobs_table, keys, consistent=True)
-        found = ((owner_of(item["PK"]["S"])[1], renamed_to(item, now)) for item in items if "job_id" not in item)
-        return {former: current for former, current in found if current is not None}
 
     def claim(self, jobs: Sequence[Job], workflow: str, *, at: float) -> list[str]:
         return self._claimed_by(jobs, workflow, at, [])

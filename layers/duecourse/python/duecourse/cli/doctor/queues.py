@@ -17,12 +17,12 @@ MAINTENANCE = ("Reconcile", "Repair", "Audit")
 
 
 def lanes(stage: Stage) -> dict[str, str]:
-    """Return the outputs with the queue and bulk queue of each lane, and with the queue of callbacks. Stages of older
-    releases have no bulk queues and no queue of callbacks.
+    """Return the outputs with the queue and bulk queue of each lane, and with the queue of callbacks, which stages of
+    1.0.0 do not have.
     """
     queues = {name: f"Lane{name.capitalize()}Url" for name in LANES}
-    others = {f"{name} bulk": f"Lane{name.capitalize()}BulkUrl" for name in LANES} | {"callbacks": "LaneCallbacksUrl"}
-    return queues | {name: output for name, output in others.items() if output in stage.outputs}
+    queues |= {f"{name} bulk": f"Lane{name.capitalize()}BulkUrl" for name in LANES}
+    return queues | ({"callbacks": output} if (output := "LaneCallbacksUrl") in stage.outputs else {})
 
 
 def queue(stage: Stage, name: str, output: str) -> Queue:

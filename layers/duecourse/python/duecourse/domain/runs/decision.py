@@ -130,7 +130,7 @@ class DeadlineCame:
 
     `deadline_message_id` is the id of the message. It is None for a timer, since a run has only one timer. The worker
     that sent the message starts the attempt before `lease_until` (UTC seconds), or never. It is None if the attempt has
-    started, or if a release before 1.0.0 sent the message.
+    started.
     """
 
     request: StartRequest

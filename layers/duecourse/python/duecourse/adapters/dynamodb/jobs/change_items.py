@@ -3,8 +3,7 @@
 A new job is itself the record of its creation: its item has the author. The change record is written before the job's
 first change, its end or its deletion.
 
-Index repair and the audit scan the jobs table, so that table must not grow with the history of its jobs. An earlier
-release stored change records in the job's partition of the jobs table. They are read until they expire.
+Index repair and the audit scan the jobs table, so that table must not grow with the history of its jobs.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import CHANGE_PREFIX, Item, changes_partition, job_partition, key, owner_of
+from duecourse.adapters.dynamodb.keys import CHANGE_PREFIX, Item, changes_partition, key, owner_of
 from duecourse.adapters.dynamodb.writing import batch_put, read_items
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.ports import ChangePage
@@ -37,23 +36,19 @@ def put_all(client: Any, table: str, records: Sequence[ChangeRecord]) -> None:
 def page(
     client: Any,
     table: str,
-    jobs_table: str,
     tenant: str,
-    names: Sequence[str],
+    job_id: str,
     limit: int,
     before: str | None,
     creation: ChangeRecord | None = None,
 ) -> ChangePage:
-    """Return a page of the change records under the ids `names` of a job. See ports.JobStore.history. `creation` is the
+    """Return a page of the change records of a job. See ports.JobStore.history. `creation` is the
     record of the job's creation, if that is the job itself.
     """
-    places = [(table, changes_partition(tenant, name)) for name in names]
-    places += [(jobs_table, job_partition(tenant, name)) for name in names]
     own = [] if creation is None else [to_item(creation)]
     found = {_place(item): item for item in own if before is None or _place(item) < before}
-    found |= {
-        _place(item): item for place, partition in places for item in _newest(client, place, partition, limit, before)
-    }
+    partition = changes_partition(tenant, job_id)
+    found |= {_place(item): item for item in _newest(client, table, partition, limit, before)}
     items = [found[place] for place in sorted(found, reverse=True)]
     following = _place(items[limit - 1]) if len(items) > limit else None
     return ChangePage(tuple(from_item(item) for item in items[:limit]), following)

@@ -21,8 +21,8 @@ from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, owner_of
 from duecourse.domain.ids import RunIdentity, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Job, Lane
-from duecourse.domain.runs.overlap import RENAMED, Lock
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import (
     MAX_ERROR,
     STATES,
@@ -308,24 +308,6 @@ def is_lock(standing: Lock | None) -> dict[str, Any]:
     condition = holds({"holder": standing.holder, "until": standing.until, "rank": standing.rank})
     condition["ConditionExpression"] = f"attribute_not_exists(PK) OR ({condition['ConditionExpression']})"
     return condition
-
-
-def moved_lock(job: Job, renamed: Job, table: str, released: Lock | None) -> list[dict[str, Any]]:
-    """Return the writes after which the runs of a renamed job take the lock under its new id. The lock under the old id
-    must be `released`, or there must be none. A call of an earlier run may still be in progress.
-    """
-    until = float(renamed.former[0].until)
-    now = renamed.updated_at
-    old = lock_item(job.tenant, job.id, Lock(RENAMED, until)) | values.pack({"expires_at": int(until)})
-    new = lock_item(job.tenant, renamed.id, Lock("", now, called_until=now))
-    return [{"Put": {"TableName": table, "Item": old, **is_lock(released)}}, {"Put": {"TableName": table, "Item": new}}]
-
-
-def freed_lock(tenant: str, job_id: str, now: float) -> dict[str, Any]:
-    """Return the write that frees the lock under the former id of a renamed job that is deleted at `now` (UTC
-    seconds).
-    """
-    return {"Item": lock_item(tenant, job_id, Lock("", now)), **holds({"holder": RENAMED})}
 
 
 def lock_from_item(item: Item) -> Lock:
