@@ -268,8 +268,8 @@ class Query:
     """A query of one partition of a table or of one of its indexes.
 
     `sort` is a condition on the sort key. A query returns items in the order of the sort key, `newest` first in the
-    reverse order. It evaluates at most `limit` items or one megabyte, then applies `only`, and returns the attributes in
-    `read`, or all if it is empty. It starts after the key `start`. Only a query of a table can be consistent.
+    reverse order. It evaluates at most `limit` items or one megabyte, then applies `only`, and returns the attributes
+    in `read`, or all if it is empty. It starts after the key `start`. Only a query of a table can be consistent.
     """
 
     table: Table
@@ -313,7 +313,9 @@ class Tables(Protocol):
         """Return the item of a key."""
 
     def get_many(self, table: Table, keys: Iterable[Item], *, consistent: bool = False) -> list[Item]:
-        """Return the items that exist among the keys, in any order, in as many requests as needed. A key occurs once."""
+        """Return the items that exist among the keys, in any order and in as many requests as needed. A key occurs
+        once.
+        """
 
     def query(self, query: Query) -> Page:
         """Return one page of a query."""
