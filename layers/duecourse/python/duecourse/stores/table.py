@@ -286,10 +286,12 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A scan of a table or of an index. The fields are those of a query."""
+    """A scan of a table or of an index, or of one of its equal parts. The other fields are those of a query."""
 
     table: Table
     index: Index | None = None
+    part: int = 0
+    parts: int = 1
     limit: int | None = None
     start: Item | None = None
     only: Condition | None = None
@@ -329,10 +331,13 @@ class Tables(Protocol):
     def write(self, write: Write, returned: Returned = Returned.NOTHING) -> Written:
         """Execute one write."""
 
-    def write_many(self, writes: Sequence[Put | Update | Delete]) -> list[Outcome]:
+    def write_many(self, writes: Sequence[Update | Delete]) -> list[Outcome]:
         """Execute independent writes and return their outcomes in the same order. Throttled writes are repeated with
         backoff. A failed condition returns the stored item. No two writes may have the same key. Never raises AwsError:
-        errors and missing responses are outcomes. A Put must have the condition Absent() or none.
+        errors and missing responses are outcomes.
+
+        An update of an item that does not exist fails like one whose condition failed. Changes are only Set and Remove,
+        and conditions are Compare, Present, Absent and All.
         """
 
     def put_many(self, table: Table, items: Sequence[Item]) -> None:
