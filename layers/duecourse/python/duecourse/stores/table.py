@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, Protocol, TypeAlias
 
+from duecourse.ports import THROTTLED
+
 Item: TypeAlias = dict[str, Any]
 """A low-level item, or the key of one."""
 
@@ -253,6 +255,19 @@ class Written:
     item: Item | None = None
 
 
+CONDITION_FAILED = frozenset({"ConditionalCheckFailed", "ConditionalCheckFailedException"})
+"""Codes of writes whose condition failed."""
+
+RETRYABLE = THROTTLED | {"TransactionConflict", "InternalServerError"}
+"""Codes of single statements and cancelled transactions after which the same write can be retried.
+
+Amazon DynamoDB API Reference, BatchStatementError and TransactionCanceledException.
+"""
+
+NEVER = frozenset({"ValidationError", "ValidationException", "ItemCollectionSizeLimitExceeded", "DuplicateItem"})
+"""Codes of statements that fail on every retry (BatchStatementError)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The outcome of one of many writes. `code` is None if it was executed, and otherwise an error code of DynamoDB.
@@ -339,7 +354,7 @@ class Tables(Protocol):
         errors and missing responses are outcomes.
 
         An update of an item that does not exist fails like one whose condition failed. Changes are only Set and Remove,
-        and conditions are Compare, Present, Absent and All.
+        and conditions are Compare, Absent and All.
         """
 
     def put_many(self, table: Table, items: Sequence[Item]) -> None:

@@ -22,11 +22,10 @@ from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, job_partitio
 from duecourse.adapters.dynamodb.runs.run_item import put_new
 from duecourse.adapters.dynamodb.values import pack
 from duecourse.adapters.dynamodb.writing import (
-    CONDITION_FAILED,
     READ_BATCH,
-    Outcome,
     Statement,
     TableStore,
+    claimed,
     execute,
     transact,
 )
@@ -45,6 +44,7 @@ from duecourse.ports import (
     StoreBusyError,
     Timer,
 )
+from duecourse.stores.table import CONDITION_FAILED, Outcome
 
 _LOST = Claimed(ClaimResult.LOST)
 MAX_ERROR = 400
@@ -59,7 +59,7 @@ def _is_unknown(outcome: Outcome) -> bool:
     """
     if outcome.code in CONDITION_FAILED:
         return not outcome.found
-    return outcome.claimed().result is ClaimResult.FAILED
+    return claimed(outcome).result is ClaimResult.FAILED
 
 
 def _stands(found: Item, claim: Claim) -> bool:
@@ -209,7 +209,7 @@ class DynamoCursorStore(TableStore):
             wanted = claims[index]
             found = outcome.found or standing.get(job_partition(wanted.cursor.tenant, wanted.cursor.job_id))
             stands = outcome.code is not None and found is not None and _stands(found, wanted)
-            results[index] = Claimed(ClaimResult.WON, throttled=outcome.throttled) if stands else outcome.claimed()
+            results[index] = Claimed(ClaimResult.WON, throttled=outcome.throttled) if stands else claimed(outcome)
         return results
 
     def _transact(self, claim: Claim, shards: int, now: float) -> Outcome:

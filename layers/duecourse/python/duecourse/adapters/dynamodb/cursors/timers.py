@@ -9,7 +9,7 @@ from typing import Any
 from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.adapters.dynamodb.keys import TIMER_PREFIX, Item, job_key, job_partition
-from duecourse.adapters.dynamodb.writing import Statement, TableStore, batch_put, execute, read_items
+from duecourse.adapters.dynamodb.writing import Statement, TableStore, batch_put, claimed, execute, read_items
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.messages import read_run_message
@@ -87,7 +87,7 @@ def clear(client: Any, table: str, timers: Sequence[Timer], clock: Clock, execut
     outcomes = execute(client, statements, clock, executor)
     results = [Claimed(ClaimResult.LOST)] * len(timers)
     for index, outcome in zip(unique, outcomes, strict=True):
-        results[index] = outcome.claimed()
+        results[index] = claimed(outcome)
     return results
 
 
