@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from duecourse.adapters.dynamodb.values import attribute
 from duecourse.adapters.dynamodb.writing import Statement, batch_get, batch_put, condition_failed, execute, found
 from duecourse.adapters.dynamodb.writing import transact as transact_with_retries
 from duecourse.ports import AwsError, Clock, Executor, InlineExecutor
@@ -40,6 +39,7 @@ from duecourse.stores.table import (
     Write,
     Written,
 )
+from duecourse.stores.values import attribute
 
 _RETURNED = {Returned.BEFORE: "ALL_OLD", Returned.AFTER: "ALL_NEW"}
 

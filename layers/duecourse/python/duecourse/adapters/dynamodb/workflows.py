@@ -12,9 +12,8 @@ from typing import Any
 
 import orjson
 
-from duecourse.adapters.dynamodb import conditions, values
+from duecourse.adapters.dynamodb import conditions
 from duecourse.adapters.dynamodb.jobs.job_item import from_item, has_own_payload, is_removed, renamed_to
-from duecourse.adapters.dynamodb.keys import ENDS, GRAPH_PREFIX, JOB, RUN_PREFIX, Item, ends_key, job_key, owner_of
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, found, read_item, transact
 from duecourse.domain.documents import from_document, to_document
@@ -24,6 +23,8 @@ from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.seats import moved
 from duecourse.domain.workflows.graph import PART_STEPS, Graph, StepOutcome, StepOutcomes, WorkflowRef, ends_in, entry
 from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, ServiceError, WorkflowRead
+from duecourse.stores import values
+from duecourse.stores.keys import ENDS, GRAPH_PREFIX, JOB, RUN_PREFIX, Item, ends_key, job_key, owner_of
 
 REMEMBERED = 64
 """The number of graphs that a worker keeps in memory. A graph of 1,000 steps takes about a megabyte."""

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from zlib import crc32
 
-from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import Item
 from duecourse.ports import THROTTLED, AwsError, Claimed, ClaimResult, Clock, Executor, ServiceError, StoreBusyError
+from duecourse.stores import values
+from duecourse.stores.keys import Item
 from duecourse.stores.table import CONDITION_FAILED, NEVER, RETRYABLE, Outcome
 
 

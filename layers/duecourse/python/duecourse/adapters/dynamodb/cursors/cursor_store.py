@@ -15,12 +15,9 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
 
-from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors import cursor_item, timers
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
-from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, job_partition, shard_key
 from duecourse.adapters.dynamodb.runs.run_item import put_new
-from duecourse.adapters.dynamodb.values import pack
 from duecourse.adapters.dynamodb.writing import (
     READ_BATCH,
     Statement,
@@ -44,7 +41,10 @@ from duecourse.ports import (
     StoreBusyError,
     Timer,
 )
+from duecourse.stores import values
+from duecourse.stores.keys import CURSOR, Item, job_key, job_partition, shard_key
 from duecourse.stores.table import CONDITION_FAILED, Outcome
+from duecourse.stores.values import pack
 
 _LOST = Claimed(ClaimResult.LOST)
 MAX_ERROR = 400

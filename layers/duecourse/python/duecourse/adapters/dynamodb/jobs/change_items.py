@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import CHANGE_PREFIX, Item, changes_partition, job_partition, key, owner_of
 from duecourse.adapters.dynamodb.writing import batch_put, read_items
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.ports import ChangePage
+from duecourse.stores import values
+from duecourse.stores.keys import CHANGE_PREFIX, Item, changes_partition, job_partition, key, owner_of
 
 
 def put(record: ChangeRecord, table: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from duecourse.adapters.dynamodb import conditions, values
+from duecourse.adapters.dynamodb import conditions
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.adapters.dynamodb.jobs import calendars, change_items, job_item
@@ -35,21 +35,6 @@ from duecourse.adapters.dynamodb.jobs.job_item import (
 )
 from duecourse.adapters.dynamodb.jobs.key_limits import DynamoKeyLimits
 from duecourse.adapters.dynamodb.jobs.tenants import TRIES, DynamoSeats, JobCount, part_of, taken
-from duecourse.adapters.dynamodb.keys import (
-    CURSOR,
-    GONE,
-    JOB,
-    LIMITS,
-    MARKER_PREFIX,
-    PAYLOAD,
-    Item,
-    job_key,
-    key,
-    marker_key,
-    owner_of,
-    state_key,
-    tag_partition,
-)
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.writing import TableStore, batch_get, conditional, transact
 from duecourse.domain.jobs.cursor import Cursor
@@ -85,6 +70,22 @@ from duecourse.ports import (
     StoreBusyError,
     Total,
     UsedKey,
+)
+from duecourse.stores import values
+from duecourse.stores.keys import (
+    CURSOR,
+    GONE,
+    JOB,
+    LIMITS,
+    MARKER_PREFIX,
+    PAYLOAD,
+    Item,
+    job_key,
+    key,
+    marker_key,
+    owner_of,
+    state_key,
+    tag_partition,
 )
 
 SEARCHED = 2_000

@@ -10,11 +10,11 @@ from zlib import compress, decompress
 
 import orjson
 
-from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import Item, job_key
 from duecourse.adapters.dynamodb.writing import TableStore, condition_failed, found
 from duecourse.domain.jobs.backfill import Backfill, Only
 from duecourse.ports import AwsError, Input
+from duecourse.stores import values
+from duecourse.stores.keys import Item, job_key
 
 PREFIX = "INPUT#"
 

@@ -16,9 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, owner_of
 from duecourse.domain.ids import RunIdentity, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, Lane
@@ -37,6 +35,8 @@ from duecourse.domain.runs.states import (
     is_listed,
     state_since,
 )
+from duecourse.stores import values
+from duecourse.stores.keys import ACTIVE, RUN_PREFIX, Item, job_key, owner_of
 
 EARLIER = "earlier"
 

@@ -16,9 +16,7 @@ from heapq import merge
 from itertools import islice
 from typing import Any, NamedTuple
 
-from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.keys import ACTIVE, ACTIVE_END, RUN_PREFIX, Item, job_key, job_partition
 from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.runs.run_item import ACTIVE_INDEX, Index
 from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, conditional, found, read_item, read_items
@@ -29,6 +27,8 @@ from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run, Running, RunState, heartbeat_until, is_written_as
 from duecourse.ports import AwsError, Conflict, Executor, InlineExecutor, LastRun, ServiceError, StateMark
+from duecourse.stores import values
+from duecourse.stores.keys import ACTIVE, ACTIVE_END, RUN_PREFIX, Item, job_key, job_partition
 
 MIN_PAGE = 25
 """The minimum number of entries read from a partition in one query, which costs about as much as reading this many

@@ -6,9 +6,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import Any
 
-from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.keys import (
+from duecourse.adapters.dynamodb.writing import TableStore, condition_failed, conditional, found
+from duecourse.domain.ids import key_line
+from duecourse.domain.jobs.job import MAX_PRIORITY
+from duecourse.domain.runs.breaker import BreakerState
+from duecourse.domain.runs.overlap import QueuePosition, position_in
+from duecourse.domain.runs.rate import Change, Hold, Move, Recount, Spent
+from duecourse.messages import RunMessage, read_run_message
+from duecourse.ports import ServiceError, Watch
+from duecourse.stores import values
+from duecourse.stores.keys import (
     BREAKER,
     HELD_PREFIX,
     QUEUE_PREFIX,
@@ -18,14 +26,6 @@ from duecourse.adapters.dynamodb.keys import (
     job_key,
     job_partition,
 )
-from duecourse.adapters.dynamodb.writing import TableStore, condition_failed, conditional, found
-from duecourse.domain.ids import key_line
-from duecourse.domain.jobs.job import MAX_PRIORITY
-from duecourse.domain.runs.breaker import BreakerState
-from duecourse.domain.runs.overlap import QueuePosition, position_in
-from duecourse.domain.runs.rate import Change, Hold, Move, Recount, Spent
-from duecourse.messages import RunMessage, read_run_message
-from duecourse.ports import ServiceError, Watch
 
 SPENT = ("paid", "line", "step", "held")
 """The counters of a rate key: the fields of domain.runs.rate.Spent."""

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 
 import orjson
 
-from duecourse.adapters.dynamodb.keys import Item
+from duecourse.stores.keys import Item
 
 
 def number(value: float) -> dict[str, str]:
