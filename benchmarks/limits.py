@@ -41,7 +41,6 @@ from benchmarks.arguments import positive
 from benchmarks.hops.workers import workers
 from benchmarks.line import figures
 from benchmarks.on_stack import report
-from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
 from duecourse.api.identity import DEFAULT_TENANT
 from duecourse.cli.local.demo.console import Screen
 from duecourse.cli.local.demo.demo import passing_place
@@ -53,6 +52,7 @@ from duecourse.cli.terminal import CliError
 from duecourse.client import ApiError, Client
 from duecourse.client.reading import instant
 from duecourse.domain.ids import key_line
+from duecourse.stores.waits import DynamoWaitQueues
 from tests.support.emulators import dynamodb_local
 
 KEY = "crm"

@@ -26,15 +26,20 @@ _DISPATCH = tuple(
         "domain/schedules",
         "usecases/dispatch",
         "adapters/dynamodb/cursors",
+        "adapters/dynamodb/tables.py",
         "adapters/sqs",
     )
 )
 _EXECUTE = tuple(
     f"{CORE}/{part}"
-    for part in ("domain/runs", "domain/targets", "usecases/worker", "adapters/dynamodb/runs", "adapters/targets")
+    for part in (
+        *("domain/runs", "domain/targets", "usecases/worker", "adapters/dynamodb/tables.py", "adapters/targets"),
+        *(f"stores/{module}.py" for module in ("inputs", "run_item", "runs", "waits")),
+    )
 )
 _WORKFLOWS = tuple(
-    f"{CORE}/{part}" for part in ("domain/workflows", "usecases/workflows", "adapters/dynamodb/workflows.py")
+    f"{CORE}/{part}"
+    for part in ("domain/workflows", "usecases/workflows", "adapters/dynamodb/tables.py", "stores/workflows.py")
 )
 _JOBS = tuple(
     f"{CORE}/{part}"

@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from duecourse.adapters.dynamodb.jobs import job_item
-from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Job, Lane, Overlap, Precision
 from duecourse.domain.runs.overlap import Lock
@@ -16,6 +14,7 @@ from duecourse.domain.runs.states import Succeeded
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
 from duecourse.messages import RunMessage
+from duecourse.stores import job_item, run_item
 
 TENANT = "acme"
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Tokyo", "Australia/Sydney", "America/Sao_Paulo")

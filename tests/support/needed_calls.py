@@ -37,6 +37,7 @@ from tests.support.template import ROOT
 CLIENTS = ("client", "_client", "_client_for", "_sts_for")
 """What adapters call a client of boto3, or what gives them one."""
 
+ADAPTERS = ("duecourse.adapters", "duecourse.stores")
 NO_REQUESTS = {"meta", "exceptions"}
 SERVICES = sorted(
     {"cloudwatch", "dynamodb", "dynamodbstreams", "events", "kms", "s3", "secretsmanager", "sns", "sqs", "ssm"}
@@ -46,8 +47,8 @@ SERVICES = sorted(
 
 PARTS = {"Put", "Update", "Delete", "ConditionCheck"}
 MADE_FOR = {
-    "duecourse.adapters.dynamodb.jobs.change_items": "DynamoRunStore",
-    "duecourse.adapters.dynamodb.runs.run_item": "DynamoRunStore",
+    "duecourse.stores.changes": "DynamoRunStore",
+    "duecourse.stores.run_item": "DynamoRunStore",
 }
 """Modules whose requests and parts of transactions are about another adapter's table than that of the adapter which
 uses them.
@@ -89,7 +90,7 @@ class Reach:
             self.calls |= other.calls
             return
         promised = named(module, function.returns)
-        if promised is not None and promised[0].name.startswith("duecourse.adapters"):
+        if promised is not None and promised[0].name.startswith(ADAPTERS):
             self._made(module, function, promised[0].classes[promised[1]])
         for node in ast.walk(function):
             if isinstance(node, ast.Attribute):
@@ -143,7 +144,7 @@ class Reach:
         """A function of the module, or one that it imports; a class that is made is followed when it is used."""
         if name in module.functions:
             self.into(module, name)
-        elif (found := resolve(module.imports.get(name, ""))) and found[0].name.startswith("duecourse.adapters"):
+        elif (found := resolve(module.imports.get(name, ""))) and found[0].name.startswith(ADAPTERS):
             self.into(*found)
 
     def _attribute(
@@ -169,7 +170,7 @@ class Reach:
             if isinstance(value, ast.Name) and value.id == "self":
                 self.into(concrete[0], node.attr, concrete[1])
             kind = type_of(node.value, {"self": (module, cls.name)})
-            if kind is not None and kind[0].name.startswith("duecourse.adapters"):
+            if kind is not None and kind[0].name.startswith(ADAPTERS):
                 self.into(kind[0], node.attr, kind[0].classes[kind[1]])
 
 
@@ -186,7 +187,7 @@ def made_adapters(within: list[Part]) -> dict[str, tuple[Module, str]]:
             continue
         for node in ast.walk(part.tree):
             full = full_name(part.within, node)
-            kind = resolve(full) if full is not None and full.startswith("duecourse.adapters") else None
+            kind = resolve(full) if full is not None and full.startswith(ADAPTERS) else None
             if kind is not None and kind[1] in kind[0].classes:
                 found[kind[1]] = kind
     return found

@@ -10,11 +10,11 @@ from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
 from duecourse.adapters.dynamodb.maintenance import DynamoRunsInProgress, DynamoTenantReports
-from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
-from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
-from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
-from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
 from duecourse.ports import Clock, Executor
+from duecourse.stores.inputs import DynamoInputs
+from duecourse.stores.runs import DynamoRunStore
+from duecourse.stores.waits import DynamoWaitQueues
+from duecourse.stores.workflows import DynamoWorkflows
 from duecourse.testing.memory.tables import MemoryTables
 from tests.support.template import table_definitions
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
 from duecourse.domain.ids import RunIdentity, key_line
 from duecourse.domain.jobs.job import Concurrency, Lane, Rate
 from duecourse.domain.runs.breaker import BreakerState
@@ -12,6 +11,7 @@ from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition, positio
 from duecourse.domain.runs.rate import Hold, Move, Recount, Spent
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
+from duecourse.stores.waits import DynamoWaitQueues
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, stored_job
 from tests.support.tables import Tables

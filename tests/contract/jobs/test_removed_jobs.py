@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.dynamodb.jobs.tenants import total
-from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
 from duecourse.domain.jobs.job import Job, JobState, Reservation
 from duecourse.ports import CreationTerms, JobFilter, JobStore
+from duecourse.stores.workflows import DynamoWorkflows
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, stored_job
 from tests.support.tables import Tables

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, Heartbeat, ProgressReport
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.ports import Conflict, LastRun
+from duecourse.stores.runs import DynamoRunStore
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.varied import record, varied

@@ -181,7 +181,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def runs(self: Wiring[TableSettings]) -> RunStore:
-        from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
+        from duecourse.stores.runs import DynamoRunStore
 
         return DynamoRunStore(self._dynamodb, self.settings.runs_table, self.executor)
 
@@ -203,19 +203,19 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def wait_queues(self: Wiring[TableSettings]) -> WaitQueues:
-        from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
+        from duecourse.stores.waits import DynamoWaitQueues
 
         return DynamoWaitQueues(self._dynamodb, self.settings.runs_table)
 
     @cached_property
     def inputs(self: Wiring[TableSettings]) -> Inputs:
-        from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
+        from duecourse.stores.inputs import DynamoInputs
 
         return DynamoInputs(self._dynamodb, self.settings.runs_table)
 
     @cached_property
     def workflows(self: Wiring[TableSettings]) -> WorkflowStore:
-        from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
+        from duecourse.stores.workflows import DynamoWorkflows
 
         executor = self.threads if self._caller_waits else None
         settings = self.settings
@@ -669,7 +669,7 @@ class Wiring(Generic[S_co]):
     @cached_property
     def archive(self: Wiring[ArchiveSettings]) -> ArchiveRuns:
         from duecourse.adapters.aws.s3 import S3Archive
-        from duecourse.adapters.dynamodb.runs.run_changes import DynamoRunChanges
+        from duecourse.adapters.dynamodb.run_changes import DynamoRunChanges
         from duecourse.usecases.maintenance.archive import ArchiveRuns
 
         changes = DynamoRunChanges(client("dynamodbstreams"))

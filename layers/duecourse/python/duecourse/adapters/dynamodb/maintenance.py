@@ -11,8 +11,6 @@ from typing import Any
 
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.jobs import job_item
-from duecourse.adapters.dynamodb.jobs.job_item import readable
 from duecourse.adapters.dynamodb.writing import TableStore, conditional, read_items
 from duecourse.checks.tenants import InProgress, TenantFigures, figures_of, tenant_of
 from duecourse.domain.ids import to_basic
@@ -24,7 +22,8 @@ from duecourse.domain.maintenance.index import CompletedJob, Entry, Position, Re
 from duecourse.domain.maintenance.tenants import TenantReport
 from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.ports import Finding, IndexPage, JobsPage, Undecided
-from duecourse.stores import values
+from duecourse.stores import job_item, values
+from duecourse.stores.job_item import readable
 from duecourse.stores.keys import CURSOR, JOB, LIMITS, RATE, TIMER_PREFIX, Item, job_key, key, owner_of
 
 

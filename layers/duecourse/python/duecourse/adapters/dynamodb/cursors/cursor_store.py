@@ -17,7 +17,6 @@ from typing import Any
 
 from duecourse.adapters.dynamodb.cursors import cursor_item, timers
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
-from duecourse.adapters.dynamodb.runs.run_item import put_new
 from duecourse.adapters.dynamodb.writing import (
     READ_BATCH,
     Statement,
@@ -43,6 +42,7 @@ from duecourse.ports import (
 )
 from duecourse.stores import values
 from duecourse.stores.keys import CURSOR, Item, job_key, job_partition, shard_key
+from duecourse.stores.run_item import put_new
 from duecourse.stores.table import CONDITION_FAILED, Outcome
 from duecourse.stores.values import pack
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from duecourse.adapters.dynamodb import conditions
-from duecourse.adapters.dynamodb.jobs.job_item import is_removed, marked_job
 from duecourse.adapters.dynamodb.writing import TableStore, conditional
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.schedules.calendars import Calendar, copied, entries_of, id_of
 from duecourse.ports import CalendarPage, Clock
 from duecourse.stores import values
+from duecourse.stores.job_item import is_removed, marked_job
 from duecourse.stores.keys import (
     CALENDAR_PREFIX,
     MARKER_PREFIX,

@@ -14,28 +14,11 @@ from typing import Any
 from duecourse.adapters.dynamodb import conditions
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
-from duecourse.adapters.dynamodb.jobs import calendars, change_items, job_item
+from duecourse.adapters.dynamodb.jobs import calendars
 from duecourse.adapters.dynamodb.jobs.api_keys import DynamoApiKeys
 from duecourse.adapters.dynamodb.jobs.calendars import DynamoCalendars
-from duecourse.adapters.dynamodb.jobs.job_item import (
-    JobMissingError,
-    is_listed,
-    is_removed,
-    marked_job,
-    marks_of,
-    read_job,
-    readable,
-    renamed_to,
-    tags_added,
-    tags_changed,
-    tags_removed,
-    use_key,
-    used_key_from,
-    used_key_of,
-)
 from duecourse.adapters.dynamodb.jobs.key_limits import DynamoKeyLimits
 from duecourse.adapters.dynamodb.jobs.tenants import TRIES, DynamoSeats, JobCount, part_of, taken
-from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.writing import TableStore, batch_get, conditional, transact
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord, created
@@ -71,7 +54,24 @@ from duecourse.ports import (
     Total,
     UsedKey,
 )
-from duecourse.stores import values
+from duecourse.stores import changes as change_items
+from duecourse.stores import job_item, run_item, values
+from duecourse.stores.job_item import (
+    JobMissingError,
+    is_listed,
+    is_removed,
+    marked_job,
+    marks_of,
+    read_job,
+    readable,
+    renamed_to,
+    tags_added,
+    tags_changed,
+    tags_removed,
+    use_key,
+    used_key_from,
+    used_key_of,
+)
 from duecourse.stores.keys import (
     CURSOR,
     GONE,

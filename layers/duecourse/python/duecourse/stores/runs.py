@@ -17,8 +17,6 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.runs import run_item
-from duecourse.adapters.dynamodb.runs.run_item import ACTIVE_INDEX, Index
 from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, conditional, found, read_item, read_items
 from duecourse.domain.ids import RunName, parse_run_id, to_basic
 from duecourse.domain.jobs.job import Lane
@@ -27,8 +25,9 @@ from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run, Running, RunState, heartbeat_until, is_written_as
 from duecourse.ports import AwsError, Conflict, Executor, InlineExecutor, LastRun, ServiceError, StateMark
-from duecourse.stores import values
+from duecourse.stores import run_item, values
 from duecourse.stores.keys import ACTIVE, ACTIVE_END, RUN_PREFIX, Item, job_key, job_partition
+from duecourse.stores.run_item import ACTIVE_INDEX, Index
 
 MIN_PAGE = 25
 """The minimum number of entries read from a partition in one query, which costs about as much as reading this many
@@ -217,15 +216,21 @@ class DynamoRunStore:
         self._by_state = StateIndex(client, table, executor or InlineExecutor())
 
     def get(self, tenant: str, job_id: str, local: str) -> Run | None:
+        """Return a run by its local name (`RunName.local`). Strongly consistent."""
         item = read_item(self._client, self._table, job_key(tenant, job_id, RUN_PREFIX + local))
         return None if item is None else run_item.from_item(item)
 
     def get_many(self, tenant: str, names: Collection[RunName]) -> dict[RunName, Run]:
+        """Return the existing runs with these names. Each read is strongly consistent, but at its own time."""
         keys = (job_key(tenant, each.job_id, RUN_PREFIX + each.local) for each in names)
         runs = map(run_item.from_item, batch_get(self._client, self._table, keys, consistent=True))
         return {run.name: run for run in runs}
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
+        """Write `run` if the current record is exactly `previous` (None: if there is no record). Return None if it was
+        written. If the write is rejected or does not get a response, the record is read back; it counts as written if
+        the record is this write (`states.is_written_as`).
+        """
         condition = ABSENT
         if previous is not None:
             stand = {"state": previous.state, "attempt": previous.attempt, "fencing_token": previous.fencing_token}
@@ -260,11 +265,15 @@ class DynamoRunStore:
         return standing
 
     def page(self, tenant: str, job_id: str, *, limit: int, before: str | None, strongly: bool = True) -> list[Run]:
+        """Return the runs whose local name sorts before `before`, newest first. Strongly consistent, unless `strongly`
+        is False.
+        """
         # A caller that checks whether all runs have ended has just written the end of one.
         items = self._newest(tenant, job_id, limit, before, ConsistentRead=strongly)
         return [run_item.from_item(item) for item in items]
 
     def last(self, tenant: str, job_id: str, *, limit: int, before: str) -> list[LastRun]:
+        """Return the names and states of the runs named before `before`, newest first. May be stale."""
         read = {"ProjectionExpression": "SK, #state", "ExpressionAttributeNames": {"#state": "state"}}
         return [
             LastRun(
@@ -299,6 +308,10 @@ class DynamoRunStore:
         backfills: bool = False,
         limit: int | None = None,
     ) -> list[Recorded]:
+        """Return the records of a job's scheduled runs after `low` and up to `high` (UTC seconds), in ascending order.
+        With `backfills`, runs of backfills are included; other manual runs are not. At most `limit` records are read.
+        Raises KeyError or ValueError for a record that this version cannot read.
+        """
         how: dict[str, Any] = {"strongly": strongly, "backfills": backfills, "limit": limit}
         return recorded_between(self._client, self._table, tenant, job_id, low, high, **how)
 
@@ -317,6 +330,9 @@ class DynamoRunStore:
         return bool(answer["Items"])
 
     def heartbeat(self, run: Run, beat: Heartbeat) -> Conflict | None:
+        """Write the heartbeat's fields, and nothing else, if this attempt of the run is RUNNING or WAITING. A new
+        deadline is written only if the deadline is unchanged since the run was read.
+        """
         said = {
             "heartbeat_at": beat.at,
             "heartbeat_until": beat.until,
@@ -352,6 +368,7 @@ class DynamoRunStore:
         return None
 
     def list_running(self, run: Running) -> None:
+        """List the run in `by_state` if its record is still the one of this start. Changes nothing else."""
         keys = run_item.index_keys(run)
         condition = holds({"state": run.state, "attempt": run.attempt, "fencing_token": run.fencing_token})
         condition["ExpressionAttributeValues"] |= values.pack({f":{name}": value for name, value in keys.items()})
@@ -372,9 +389,17 @@ class DynamoRunStore:
         before: StateMark | None = None,
         job_id: str | None = None,
     ) -> list[Run]:
+        """Return a tenant's runs (of one job, if `job_id` is set) in these states after the mark. The runs that entered
+        their state last come first. All states must be in LISTED. Only listed runs (`states.is_listed`) are found. May
+        be stale.
+        """
         return self._by_state.newest(tenant, states, limit=limit, before=before, job_id=job_id)
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None, *, place: int = 0) -> Lock | None:
+        """Write the overlap lock of a place of a job, or of a concurrency key (`key_line` as `job_id`), if it is
+        exactly `previous`, or if there is none. Return None if it was written, by this call or by another one with the
+        same lock, else the current lock.
+        """
         try:
             self._client.put_item(
                 TableName=self._table,
@@ -392,10 +417,14 @@ class DynamoRunStore:
         return None
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
+        """Return the overlap lock of the first place, whether its holder is active or has ended; None if there is none.
+        Strongly consistent.
+        """
         item = read_item(self._client, self._table, run_item.lock_key(tenant, job_id))
         return None if item is None else run_item.lock_from_item(item)
 
     def locks(self, tenant: str, job_id: str) -> dict[int, Lock]:
+        """Return the overlap locks of all places, by place. Strongly consistent."""
         answer = self._client.query(
             TableName=self._table,
             KeyConditionExpression="PK = :job AND SK BETWEEN :first AND :end",

@@ -42,10 +42,12 @@ class DynamoWaitQueues(TableStore):
     """
 
     def hold(self, message: RunMessage, *, expires_at: int) -> None:
+        """Keep the message that starts a run until its job is resumed."""
         item = values.pack({"message": message.to_json(), "expires_at": expires_at})
         self._client.put_item(TableName=self._table, Item=_held_key(message) | item)
 
     def held(self, tenant: str, job_id: str) -> list[RunMessage]:
+        """Return the messages kept until the job is resumed, 100 at most. Strongly consistent."""
         newest = {"Limit": HELD, "ScanIndexForward": False}
         found = self._query(tenant, job_id, HELD_PREFIX, FilterExpression="attribute_exists(message)", **newest)
         return [read_run_message(values.text(item, "message")) for item in found["Items"]]
@@ -57,6 +59,10 @@ class DynamoWaitQueues(TableStore):
         self._update(_held_key(message), "REMOVE message")
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
+        """Add the run to the wait queue in its message (`RunMessage.line`). If the run is already in the wait queue, a
+        message that starts a later attempt replaces the message of the run (a redrive replaces a message that only
+        evaluates a workflow's run); otherwise, return False.
+        """
         key = job_key(message.tenant, message.line, sort_key(position_in(message.line, message)))
         entry = {"message": message.to_json(), "attempt": message.starts, "expires_at": expires_at}
         return conditional(
@@ -69,16 +75,23 @@ class DynamoWaitQueues(TableStore):
         )
 
     def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:
+        """Remove the run from the wait queue if its message starts an attempt up to `through` (None: any attempt).
+        Return whether it was removed.
+        """
         bound = "" if through is None else " AND attempt <= :through"
         condition = values.expressions({"through": through}, condition=f"attribute_exists(PK){bound}")
         key = job_key(tenant, job_id, sort_key(place))
         return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:
+        """Return the first runs of the wait queue or, with `newest`, the last ones, newest first; at most 100. Strongly
+        consistent.
+        """
         answer = self._query(tenant, job_id, QUEUE_PREFIX, ScanIndexForward=not newest, Limit=limit)
         return [read_run_message(values.text(item, "message")) for item in answer["Items"]]
 
     def length(self, tenant: str, job_id: str, *, limit: int) -> int:
+        """Return the number of runs in the wait queue, counted up to `limit`. Strongly consistent."""
         found = 0
         start: dict[str, Any] = {}
         while True:
@@ -99,9 +112,11 @@ class DynamoWaitQueues(TableStore):
         )
 
     def spent(self, tenant: str, key: str, *, strongly: bool = False) -> Spent:
+        """Return the starts of a rate key. May be stale without `strongly`."""
         return _spent(self._read(_rate_key(tenant, key), strongly))
 
     def spend(self, tenant: str, key: str, move: Change, *, expires_at: int) -> tuple[bool, Spent]:
+        """Make the move if its condition holds. Return whether it was made, and the starts of the key after it."""
         match move:
             case Move():
                 request = _moved(move, expires_at)
@@ -117,9 +132,11 @@ class DynamoWaitQueues(TableStore):
         return made, _spent(item)
 
     def breaker(self, tenant: str, key: str, *, strongly: bool = False) -> BreakerState:
+        """Return the state of the key's circuit breaker. May be stale without `strongly`."""
         return _breaker(self._read(_breaker_key(tenant, key), strongly))
 
     def count_failure(self, tenant: str, key: str, *, expires_at: int) -> BreakerState:
+        """Count a failure, and return the state after it."""
         stand = {"one": 1, "expires_at": expires_at}
         request = values.expressions(stand, update="SET #expires_at = :expires_at ADD #failures :one")
         return _breaker(self._changed(_breaker_key(tenant, key), request)[1])
@@ -127,6 +144,7 @@ class DynamoWaitQueues(TableStore):
     def set_breaker(
         self, tenant: str, key: str, state: BreakerState, previous: BreakerState, *, expires_at: int
     ) -> tuple[bool, BreakerState]:
+        """Replace exactly `previous` by `state`. Return whether it was replaced, and the state after it."""
         request = _replaced(BREAKER_FIELDS, previous, state, expires_at)
         made, item = self._changed(_breaker_key(tenant, key), request)
         return made or _breaker(item) == state, _breaker(item)  # the response to a write may be lost
@@ -153,12 +171,16 @@ class DynamoWaitQueues(TableStore):
         return True, attributes
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
+        """Return the watch of the wait queue. Strongly consistent."""
         item = self._item(job_key(tenant, job_id, WATCH))
         return None if item is None else _watch(item)
 
     def set_watch(
         self, tenant: str, job_id: str, watch: Watch | None, previous: Watch | None, *, expires_at: int
     ) -> bool:
+        """Replace exactly `previous` (None: there must be no watch) by `watch`, or delete it if `watch` is None. Return
+        False if there is another watch, or the same watch with other `calls`.
+        """
         key = job_key(tenant, job_id, WATCH)
         condition = ABSENT if previous is None else holds({"nonce": previous.nonce, "calls": previous.calls or None})
         if watch is None:
@@ -167,6 +189,7 @@ class DynamoWaitQueues(TableStore):
         return conditional(self._client.put_item, TableName=self._table, Item=key | values.pack(item), **condition)
 
     def remove_calls(self, tenant: str, job_id: str, calls: Collection[str]) -> Watch | None:
+        """Remove these calls from the watch. Return the changed watch, or None if there is no watch."""
         removal = values.expressions(
             {"calls": frozenset(calls)}, update="DELETE #calls :calls", condition="attribute_exists(PK)"
         )

@@ -13,8 +13,6 @@ from typing import Any
 import orjson
 
 from duecourse.adapters.dynamodb import conditions
-from duecourse.adapters.dynamodb.jobs.job_item import from_item, has_own_payload, is_removed, renamed_to
-from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, found, read_item, transact
 from duecourse.domain.documents import from_document, to_document
 from duecourse.domain.ids import RunName
@@ -23,7 +21,8 @@ from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.seats import moved
 from duecourse.domain.workflows.graph import PART_STEPS, Graph, StepOutcome, StepOutcomes, WorkflowRef, ends_in, entry
 from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, ServiceError, WorkflowRead
-from duecourse.stores import values
+from duecourse.stores import run_item, values
+from duecourse.stores.job_item import from_item, has_own_payload, is_removed, renamed_to
 from duecourse.stores.keys import ENDS, GRAPH_PREFIX, JOB, RUN_PREFIX, Item, ends_key, job_key, owner_of
 
 REMEMBERED = 64
@@ -56,6 +55,7 @@ class DynamoWorkflows:
         self._remembered = lru_cache(REMEMBERED)(self._read_graph)
 
     def graph(self, tenant: str, ref: WorkflowRef) -> Graph:
+        """Return the graph, which is cached after the first read. Raises GraphMissingError."""
         return self._remembered(tenant, ref)
 
     def _read_graph(self, tenant: str, ref: WorkflowRef) -> Graph:
@@ -75,6 +75,9 @@ class DynamoWorkflows:
         return ref
 
     def expire_graph(self, tenant: str, ref: WorkflowRef, standing: Job | None, *, at: int) -> None:
+        """Set the expiry of the graph to `at` (UTC seconds). `standing` is the workflow's own job as it was read, or
+        None if it did not exist. If the job has changed since then or uses this graph, nothing is written.
+        """
         update = {
             "TableName": self._jobs_table,
             "Key": job_key(tenant, ref.workflow, GRAPH_PREFIX + ref.graph),
@@ -83,6 +86,9 @@ class DynamoWorkflows:
         transact(self._client, [{"Update": update}, self._own_job(tenant, ref.workflow, standing)], self._clock)
 
     def jobs(self, tenant: str, ids: Sequence[str]) -> dict[str, Job]:
+        """Return the existing jobs, by id. A payload stored in a separate item is not read (UNREAD). Strongly
+        consistent.
+        """
         keys = [job_key(tenant, job_id, JOB) for job_id in ids]
         found: dict[str, Job] = {}
         for item in batch_get(self._client, self._jobs_table, keys, consistent=True):
@@ -93,15 +99,25 @@ class DynamoWorkflows:
         return found
 
     def renamed(self, tenant: str, ids: Sequence[str], *, now: float) -> dict[str, str]:
+        """Return the current ids of renamed jobs for which some of these ids are reserved at `now` (UTC seconds), by
+        the former id. Strongly consistent.
+        """
         keys = [job_key(tenant, job_id, JOB) for job_id in ids]
         items = batch_get(self._client, self._jobs_table, keys, consistent=True)
         found = ((owner_of(item["PK"]["S"])[1], renamed_to(item, now)) for item in items if "job_id" not in item)
         return {former: current for former, current in found if current is not None}
 
     def claim(self, jobs: Sequence[Job], workflow: str, *, at: float) -> list[str]:
+        """Make the jobs steps of a workflow. `at` is the current time (UTC seconds). Return the ids of the jobs that
+        have changed since they were read; these are not written.
+        """
         return self._claimed_by(jobs, workflow, at, [])
 
     def free(self, jobs: Sequence[Job], workflow: str, standing: Job | None, *, at: float) -> None:
+        """Release the steps that have not changed since they were read. `at` is the current time (UTC seconds).
+        `standing` is the workflow's own job as it was read (None: there was none); nothing is released if it has
+        changed since.
+        """
         if not jobs:
             return
         self._claimed_by(jobs, None, at, [self._own_job(jobs[0].tenant, workflow, standing)])
@@ -167,6 +183,9 @@ class DynamoWorkflows:
     def withdraw(
         self, tenant: str, run: RunName, rounds: Mapping[int, int], parts: Iterable[int], *, expires_at: int
     ) -> None:
+        """Begin these rounds of steps (by number), so that their earlier outcomes no longer count. `parts` are marked
+        first: a read of one of them shows that outcomes were withdrawn (`StepOutcomes.again`).
+        """
         own = {number // PART_STEPS for number in rounds}
         list(self._executor.map(lambda part: self._mark(ends_key(tenant, run, part), expires_at), [*{*parts} | own]))
 
@@ -205,6 +224,7 @@ class DynamoWorkflows:
             return found(error)
 
     def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
+        """Return a workflow's run and the outcomes of its steps in these parts. Strongly consistent for each item."""
         keys = [ends_key(tenant, run, part) for part in parts]
         if with_run:
             keys.append(job_key(tenant, run.job_id, RUN_PREFIX + run.local))
@@ -214,12 +234,14 @@ class DynamoWorkflows:
         return WorkflowRead(None if record is None else run_item.from_item(record), ends)
 
     def redriven(self, tenant: str, runs: Sequence[RunName]) -> list[RunName]:
+        """Return those of these workflow runs in which outcomes were withdrawn. Strongly consistent."""
         keys = {run: ends_key(tenant, run, 0) for run in runs}  # the first part, since all parts have the mark
         items = batch_get(self._client, self._runs_table, list(keys.values()), consistent=True)
         marked = {item["PK"]["S"] for item in items if "again" in item}
         return [run for run, key in keys.items() if key["PK"]["S"] in marked]
 
     def records(self, tenant: str, runs: Sequence[RunName]) -> list[Run]:
+        """Return the existing records of these runs. Strongly consistent."""
         keys = [job_key(tenant, run.job_id, RUN_PREFIX + run.local) for run in runs]
         return [run_item.from_item(item) for item in batch_get(self._client, self._runs_table, keys, consistent=True)]
 

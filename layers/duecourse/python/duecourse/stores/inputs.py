@@ -29,6 +29,9 @@ class DynamoInputs(TableStore):
     """Implementation of ports.Inputs: one item `JOB#…/INPUT#.m…` for each request, however many runs it has."""
 
     def put(self, tenant: str, job_id: str, wanted: Input) -> Input | None:
+        """Write the request if there is none with its suffix. Return None if it was written, else the existing
+        request.
+        """
         try:
             self._client.put_item(
                 TableName=self._table,
@@ -48,10 +51,12 @@ class DynamoInputs(TableStore):
         return None
 
     def get(self, tenant: str, job_id: str, suffix: str) -> Input | None:
+        """Return the request with that suffix. Strongly consistent."""
         item = self._item(job_key(tenant, job_id, PREFIX + suffix))
         return None if item is None else from_item(item)
 
     def mark_sent(self, tenant: str, job_id: str, suffix: str) -> None:
+        """Record that all messages of the request were sent."""
         self._update(job_key(tenant, job_id, PREFIX + suffix), "SET #sent = :yes", "attribute_exists(PK)", yes=True)
 
 
