@@ -11,7 +11,6 @@ from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition, positio
 from duecourse.domain.runs.rate import Hold, Move, Recount, Spent
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
-from duecourse.stores.waits import DynamoWaitQueues
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, stored_job
 from tests.support.tables import Tables
@@ -176,7 +175,7 @@ def test_key_limits_rate_and_breaker_are_read_consistently_only_on_request() -> 
             asked.append(request["ConsistentRead"])
             return {}
 
-    lines = DynamoWaitQueues(Client(), "runs")
+    lines = Tables(Client(), "jobs", "runs").wait_queues()
     for strongly in (False, True):
         assert lines.spent("default", "crm", strongly=strongly) == Spent()
         assert lines.breaker("default", "crm", strongly=strongly) == BreakerState()

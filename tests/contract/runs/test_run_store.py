@@ -17,7 +17,6 @@ from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, Heartbeat, P
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.ports import Conflict, LastRun
-from duecourse.stores.runs import DynamoRunStore
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.varied import record, varied
@@ -201,7 +200,7 @@ def test_run_store_end_of_all_runs_is_checked_with_a_consistent_read() -> None:
             asked.append(request.get("ConsistentRead"))
             return {"Items": []}
 
-    DynamoRunStore(Client(), "runs").page("default", "tick-tock", limit=50, before=None)
+    Tables(Client(), "jobs", "runs").run_store().page("default", "tick-tock", limit=50, before=None)
     assert asked == [True]
 
 

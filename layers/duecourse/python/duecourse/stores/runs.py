@@ -10,24 +10,46 @@ Reads of a job's own occurrences in a window return only the occurrences of each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from heapq import merge
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.writing import batch_get, condition_failed, conditional, found, read_item, read_items
+from duecourse.checks.tenants import InProgress
 from duecourse.domain.ids import RunName, parse_run_id, to_basic
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.callbacks import Heartbeat
 from duecourse.domain.runs.coverage import Recorded
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run, Running, RunState, heartbeat_until, is_written_as
-from duecourse.ports import AwsError, Conflict, Executor, InlineExecutor, LastRun, ServiceError, StateMark
+from duecourse.ports import AwsError, Conflict, Executor, InlineExecutor, LastRun, StateMark
 from duecourse.stores import run_item, values
-from duecourse.stores.keys import ACTIVE, ACTIVE_END, RUN_PREFIX, Item, job_key, job_partition
-from duecourse.stores.run_item import ACTIVE_INDEX, Index
+from duecourse.stores.keys import LOCK, LOCKS_END, RUN_PREFIX, Item, job_key, job_partition
+from duecourse.stores.table import (
+    ACTIVE,
+    Absent,
+    Between,
+    Compare,
+    Condition,
+    In,
+    Index,
+    Page,
+    Prefix,
+    Put,
+    Query,
+    Returned,
+    Scan,
+    Set,
+    Table,
+    Tables,
+    Update,
+    all_of,
+    changes_to,
+    equal,
+    holds,
+    pages,
+)
 
 MIN_PAGE = 25
 """The minimum number of entries read from a partition in one query, which costs about as much as reading this many
@@ -42,9 +64,8 @@ class StateIndex:
     name. So a mark is converted to a start key, and names are never compared.
     """
 
-    def __init__(self, client: Any, table: str, executor: Executor) -> None:
-        self._client = client
-        self._table = table
+    def __init__(self, tables: Tables, executor: Executor) -> None:
+        self._tables = tables
         self._executor = executor
 
     def newest(
@@ -72,12 +93,12 @@ class StateIndex:
 
     def _runs(self, entries: list[_Entry]) -> list[Run]:
         """Return the runs of the entries, without those that have left the state of their entry."""
-        keys = [_key(each.item) for each in entries if each.of is ACTIVE_INDEX]
-        records = {_name(item): item for item in batch_get(self._client, self._table, keys)}
+        keys = [_key(each.item) for each in entries if each.of is ACTIVE]
+        records = {_name(item): item for item in self._tables.get_many(Table.RUNS, keys)}
         found = []
         for entry in entries:
-            item = records.get(_name(entry.item)) if entry.of is ACTIVE_INDEX else entry.item
-            if item is not None and item.get(entry.of.key) == entry.item[entry.of.key]:
+            item = records.get(_name(entry.item)) if entry.of is ACTIVE else entry.item
+            if item is not None and item.get(entry.of.partition) == entry.item[entry.of.partition]:
                 found.append(run_item.from_item(item))
         return found
 
@@ -85,22 +106,18 @@ class StateIndex:
         self, tenant: str, key: str, index: Index, page: int | None, before: StateMark | None, job_id: str | None
     ) -> Iterator[_Entry]:
         """Return the entries of a partition. Pages after the first are read on demand."""
-        condition, given, start = _after(before, tenant, key, index)
-        request: dict[str, Any] = {
-            "TableName": self._table,
-            **({"IndexName": "active"} if index is ACTIVE_INDEX else {"IndexName": "dead"}),
-            "KeyConditionExpression": condition,
-            "ExpressionAttributeValues": given,
-            "ScanIndexForward": False,
-        }
-        if page is not None:
-            request["Limit"] = page
-        if job_id is not None:
-            request["FilterExpression"] = "PK = :job"
-            given[":job"] = {"S": job_partition(tenant, job_id)}
-        query = partial(self._client.query, **request)
-        items = _pages(query, query(**({} if start is None else {"ExclusiveStartKey": start})))
-        return (_Entry(item, index, float(item[index.since]["N"])) for item in items)
+        sort, start = _after(before, tenant, key, index)
+        only = None if job_id is None else equal("PK", job_partition(tenant, job_id))
+        query = Query(Table.RUNS, key, sort, index, newest=True, limit=page, start=start, only=only)
+        items = self._pages(query, self._tables.query(query))
+        return (_Entry(item, index, float(item[index.sort]["N"])) for item in items)
+
+    def _pages(self, query: Query, page: Page) -> Iterator[Item]:
+        """Yield the items of a query, starting with its first page."""
+        yield from page.items
+        while page.last is not None:
+            page = self._tables.query(replace(query, start=page.last))
+            yield from page.items
 
 
 class _Entry(NamedTuple):
@@ -119,70 +136,25 @@ def _name(item: Item) -> tuple[str, str]:
     return item["PK"]["S"], item["SK"]["S"]
 
 
-def _pages(query: Callable[..., Any], answer: Any) -> Iterator[Item]:
-    """Yield the items of a query, starting with its first response."""
-    yield from answer["Items"]
-    while (start := answer.get("LastEvaluatedKey")) is not None:
-        answer = query(ExclusiveStartKey=start)
-        yield from answer["Items"]
-
-
-def _after(before: StateMark | None, tenant: str, key: str, index: Index) -> tuple[str, Item, Item | None]:
-    """Return the key condition, its values and the start key for the entries of this partition that follow the mark."""
-    given: Item = {":key": {"S": key}}
-    whole = f"{index.key} = :key"
+def _after(before: StateMark | None, tenant: str, key: str, index: Index) -> tuple[Compare | None, Item | None]:
+    """Return the condition on the time and the start key for the entries of this partition that follow the mark."""
     if before is None:
-        return whole, given, None
-    at = values.number(before.at)
+        return None, None
     marked = ""
     if before.run_id:
         name = parse_run_id(before.run_id)
         marked = run_item.state_key(tenant, before.state, name.job_id)
         if marked == key:
             start = job_key(tenant, name.job_id, RUN_PREFIX + name.local)
-            return whole, given, start | {index.key: {"S": key}, index.since: at}
+            return None, start | values.pack({index.partition: key, index.sort: before.at})
     # Within one instant, earlier partitions precede the marked run and later ones follow it.
-    given[":at"] = at
-    return f"{whole} AND {index.since} {'<=' if marked and key > marked else '<'} :at", given, None
+    return Compare(index.sort, "<=" if marked and key > marked else "<", before.at), None
 
 
 _AFTER_SUFFIXES = "~"
 """Sorts after every suffix of a run's name."""
 
 _READ = ("SK", "through", "due", "lane", "attempt", "caught_up", "state", "reason", "lease_until")
-
-
-def recorded_between(
-    client: Any,
-    table: str,
-    tenant: str,
-    job_id: str,
-    low: int,
-    high: int,
-    *,
-    strongly: bool,
-    backfills: bool,
-    limit: int | None,
-) -> list[Recorded]:
-    """Return the records of a job's occurrences in a window. See ports.RunStore.between."""
-    if low >= high:  # DynamoDB rejects a BETWEEN whose bounds are in the other order
-        return []
-    window = {
-        ":partition": job_partition(tenant, job_id),
-        ":low": RUN_PREFIX + to_basic(low + 1),
-        ":high": RUN_PREFIX + to_basic(high) + _AFTER_SUFFIXES,
-    }
-    items = read_items(
-        client,
-        TableName=table,
-        KeyConditionExpression="#PK = :partition AND #SK BETWEEN :low AND :high",
-        ProjectionExpression=", ".join(f"#{name}" for name in _READ),
-        ExpressionAttributeNames={f"#{name}": name for name in ("PK", *_READ)},
-        ExpressionAttributeValues=values.pack(window),
-        ConsistentRead=strongly,
-        limit=limit,
-    )
-    return [record for item in items if (record := _recorded(job_id, item, backfills)) is not None]
 
 
 def _recorded(job_id: str, item: Item, backfills: bool) -> Recorded | None:
@@ -207,23 +179,21 @@ def _recorded(job_id: str, item: Item, backfills: bool) -> Recorded | None:
     )
 
 
-class DynamoRunStore:
-    """Implementation of ports.RunStore. The `executor` reads partitions of the index by state concurrently."""
+class RunStore:
+    """The records of runs. The `executor` reads partitions of the index by state concurrently."""
 
-    def __init__(self, client: Any, table: str, executor: Executor | None = None) -> None:
-        self._client = client
-        self._table = table
-        self._by_state = StateIndex(client, table, executor or InlineExecutor())
+    def __init__(self, tables: Tables, executor: Executor | None = None) -> None:
+        self._tables = tables
+        self._by_state = StateIndex(tables, executor or InlineExecutor())
 
     def get(self, tenant: str, job_id: str, local: str) -> Run | None:
         """Return a run by its local name (`RunName.local`). Strongly consistent."""
-        item = read_item(self._client, self._table, job_key(tenant, job_id, RUN_PREFIX + local))
-        return None if item is None else run_item.from_item(item)
+        return _run(self._tables.get(Table.RUNS, job_key(tenant, job_id, RUN_PREFIX + local)))
 
     def get_many(self, tenant: str, names: Collection[RunName]) -> dict[RunName, Run]:
         """Return the existing runs with these names. Each read is strongly consistent, but at its own time."""
         keys = (job_key(tenant, each.job_id, RUN_PREFIX + each.local) for each in names)
-        runs = map(run_item.from_item, batch_get(self._client, self._table, keys, consistent=True))
+        runs = map(run_item.from_item, self._tables.get_many(Table.RUNS, keys, consistent=True))
         return {run.name: run for run in runs}
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
@@ -231,31 +201,25 @@ class DynamoRunStore:
         written. If the write is rejected or does not get a response, the record is read back; it counts as written if
         the record is this write (`states.is_written_as`).
         """
-        condition = ABSENT
+        condition: Condition = Absent()
         if previous is not None:
-            stand = {"state": previous.state, "attempt": previous.attempt, "fencing_token": previous.fencing_token}
             # A heartbeat changes only these two values. A decision that preceded it must be made again: otherwise it
             # would end an active run or overwrite the heartbeat.
             beat = {"heartbeat_until": heartbeat_until(previous), "heartbeat_at": previous.heartbeat_at}
-            condition = holds(stand | beat)
+            condition = all_of(_unchanged(previous), holds(beat))
+        standing: Run | None
         try:
-            self._client.put_item(
-                TableName=self._table,
-                Item=run_item.to_item(run),
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                **condition,
-            )
+            written = self._tables.write(Put(Table.RUNS, run_item.to_item(run), condition), Returned.FOUND)
         except AwsError as error:
             standing = self._standing(run, previous, error)
-            return None if standing is not None and is_written_as(run, standing) else Conflict(standing)
-        return None
+        else:
+            if written.held:
+                return None
+            standing = _run(written.item)
+        return None if standing is not None and is_written_as(run, standing) else Conflict(standing)
 
     def _standing(self, run: Run, previous: Run | None, error: AwsError) -> Run | None:
-        """Return the record after a failed write. If the result of the write is unknown, the record is read. Raises
-        `error` if nothing was written.
-        """
-        if condition_failed(error):
-            return self._conflict(error).found
+        """Read the record after a write whose result is unknown. Raises `error` if nothing was written."""
         try:
             standing = self.get(run.tenant, run.job_id, run.name.local)
         except AwsError:
@@ -269,33 +233,38 @@ class DynamoRunStore:
         is False.
         """
         # A caller that checks whether all runs have ended has just written the end of one.
-        items = self._newest(tenant, job_id, limit, before, ConsistentRead=strongly)
+        items = self._newest(tenant, job_id, limit, before, strongly=strongly)
         return [run_item.from_item(item) for item in items]
 
     def last(self, tenant: str, job_id: str, *, limit: int, before: str) -> list[LastRun]:
         """Return the names and states of the runs named before `before`, newest first. May be stale."""
-        read = {"ProjectionExpression": "SK, #state", "ExpressionAttributeNames": {"#state": "state"}}
         return [
             LastRun(
                 parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}"),
                 RunState(values.text(item, "state")),
             )
-            for item in self._newest(tenant, job_id, limit, before, **read)
+            for item in self._newest(tenant, job_id, limit, before, read=("SK", "state"))
         ]
 
-    def _newest(self, tenant: str, job_id: str, limit: int, before: str | None, **how: Any) -> Iterator[Item]:
+    def _newest(
+        self,
+        tenant: str,
+        job_id: str,
+        limit: int,
+        before: str | None,
+        *,
+        strongly: bool = False,
+        read: tuple[str, ...] = (),
+    ) -> Iterator[Item]:
         """Yield the items of the runs before a name, newest first."""
-        partition = job_partition(tenant, job_id)
-        return read_items(
-            self._client,
-            TableName=self._table,
-            KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
-            ExpressionAttributeValues={":partition": {"S": partition}, ":prefix": {"S": RUN_PREFIX}},
-            ScanIndexForward=False,
-            limit=limit,
-            start=None if before is None else job_key(tenant, job_id, RUN_PREFIX + before),
-            **how,
+        partition, start = job_partition(tenant, job_id), None
+        if before is not None:
+            start = job_key(tenant, job_id, RUN_PREFIX + before)
+        named = Prefix("SK", RUN_PREFIX)
+        query = Query(
+            Table.RUNS, partition, named, newest=True, consistent=strongly, limit=limit, start=start, read=read
         )
+        return pages(self._tables, query)
 
     def between(
         self,
@@ -312,22 +281,20 @@ class DynamoRunStore:
         With `backfills`, runs of backfills are included; other manual runs are not. At most `limit` records are read.
         Raises KeyError or ValueError for a record that this version cannot read.
         """
-        how: dict[str, Any] = {"strongly": strongly, "backfills": backfills, "limit": limit}
-        return recorded_between(self._client, self._table, tenant, job_id, low, high, **how)
+        if low >= high:  # DynamoDB rejects a BETWEEN whose bounds are in the other order
+            return []
+        window = Between("SK", RUN_PREFIX + to_basic(low + 1), RUN_PREFIX + to_basic(high) + _AFTER_SUFFIXES)
+        query = Query(Table.RUNS, job_partition(tenant, job_id), window, consistent=strongly, limit=limit, read=_READ)
+        items = pages(self._tables, query)
+        return [record for item in items if (record := _recorded(job_id, item, backfills)) is not None]
 
     def has_items(self, tenant: str, job_id: str) -> bool:
         """Return whether a job has items in the runs table. The overlap lock does not count: it remains after the runs.
         Expired items that are not removed yet count.
         """
-        answer = self._client.query(
-            TableName=self._table,
-            KeyConditionExpression="PK = :job AND SK > :locks",  # the locks sort before all other items
-            ExpressionAttributeValues=values.pack({":job": job_partition(tenant, job_id), ":locks": ACTIVE_END}),
-            ConsistentRead=True,
-            ProjectionExpression="SK",
-            Limit=1,
-        )
-        return bool(answer["Items"])
+        after = Compare("SK", ">", LOCKS_END)  # the locks sort before all other items
+        query = Query(Table.RUNS, job_partition(tenant, job_id), after, consistent=True, limit=1, read=("SK",))
+        return bool(self._tables.query(query).items)
 
     def heartbeat(self, run: Run, beat: Heartbeat) -> Conflict | None:
         """Write the heartbeat's fields, and nothing else, if this attempt of the run is RUNNING or WAITING. A new
@@ -339,46 +306,24 @@ class DynamoRunStore:
             "progress": beat.report.progress,
             "note": beat.report.note,
         }
-        said = {name: value for name, value in said.items() if value is not None}
-        names = {"#state": "state", "#attempt": "attempt", "#hash": "callback_hash"} | {
-            f"#{name}": name for name in said
-        }
-        stand = {
-            "running": RunState.RUNNING,
-            "waiting": RunState.WAITING,
-            "attempt": run.attempt,
-            "hash": run.callback_hash,
-        }
-        condition = "#state IN (:running, :waiting) AND #attempt = :attempt AND #hash = :hash"
+        same: dict[str, str | float | None] = {"attempt": run.attempt, "callback_hash": run.callback_hash}
         if beat.until is not None:  # a later heartbeat may have moved the deadline further
-            condition += " AND #heartbeat_until = :standing"
-            stand["standing"] = heartbeat_until(run)
-        try:
-            self._client.update_item(
-                TableName=self._table,
-                Key=job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local),
-                UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in said),
-                ConditionExpression=condition,
-                ExpressionAttributeNames=names,
-                ExpressionAttributeValues={f":{name}": value for name, value in values.pack(stand | said).items()},
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            )
-        except ServiceError as error:
-            return self._conflict(error)
-        return None
+            same["heartbeat_until"] = heartbeat_until(run)
+        written = self._tables.write(
+            Update(
+                Table.RUNS,
+                _key_of(run),
+                tuple(Set(name, value) for name, value in said.items() if value is not None),
+                all_of(In("state", (RunState.RUNNING, RunState.WAITING)), holds(same)),
+            ),
+            Returned.FOUND,
+        )
+        return None if written.held else Conflict(_run(written.item))
 
     def list_running(self, run: Running) -> None:
         """List the run in `by_state` if its record is still the one of this start. Changes nothing else."""
-        keys = run_item.index_keys(run)
-        condition = holds({"state": run.state, "attempt": run.attempt, "fencing_token": run.fencing_token})
-        condition["ExpressionAttributeValues"] |= values.pack({f":{name}": value for name, value in keys.items()})
-        conditional(
-            self._client.update_item,
-            TableName=self._table,
-            Key=job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local),
-            UpdateExpression="SET " + ", ".join(f"{name} = :{name}" for name in keys),
-            **condition,
-        )
+        listed = changes_to(run_item.index_keys(run))
+        self._tables.write(Update(Table.RUNS, _key_of(run), listed, _unchanged(run)))
 
     def by_state(
         self,
@@ -400,46 +345,69 @@ class DynamoRunStore:
         exactly `previous`, or if there is none. Return None if it was written, by this call or by another one with the
         same lock, else the current lock.
         """
-        try:
-            self._client.put_item(
-                TableName=self._table,
-                Item=run_item.lock_item(tenant, job_id, lock, place),
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                **run_item.is_lock(previous),
-            )
-        except ServiceError as error:
-            if not condition_failed(error):
-                raise
-            item = found(error) or read_item(self._client, self._table, run_item.lock_key(tenant, job_id, place))
-            # It has expired between the rejection and the read: the caller tries again.
-            current = Lock("", 0.0) if item is None else run_item.lock_from_item(item)
-            return None if current == lock else current
-        return None
+        put = Put(Table.RUNS, run_item.lock_item(tenant, job_id, lock, place), run_item.is_lock(previous))
+        written = self._tables.write(put, Returned.FOUND)
+        if written.held:
+            return None
+        item = written.item or self._tables.get(Table.RUNS, run_item.lock_key(tenant, job_id, place))
+        # It has expired between the rejection and the read: the caller tries again.
+        current = Lock("", 0.0) if item is None else run_item.lock_from_item(item)
+        return None if current == lock else current
 
     def locked(self, tenant: str, job_id: str) -> Lock | None:
         """Return the overlap lock of the first place, whether its holder is active or has ended; None if there is none.
         Strongly consistent.
         """
-        item = read_item(self._client, self._table, run_item.lock_key(tenant, job_id))
+        item = self._tables.get(Table.RUNS, run_item.lock_key(tenant, job_id))
         return None if item is None else run_item.lock_from_item(item)
 
     def locks(self, tenant: str, job_id: str) -> dict[int, Lock]:
         """Return the overlap locks of all places, by place. Strongly consistent."""
-        answer = self._client.query(
-            TableName=self._table,
-            KeyConditionExpression="PK = :job AND SK BETWEEN :first AND :end",
-            ExpressionAttributeValues=values.pack(
-                {":job": job_partition(tenant, job_id), ":first": ACTIVE, ":end": ACTIVE_END}
-            ),
-            ConsistentRead=True,
-        )
-        return {run_item.place_of_lock(item): run_item.lock_from_item(item) for item in answer["Items"]}
+        query = Query(Table.RUNS, job_partition(tenant, job_id), Between("SK", LOCK, LOCKS_END), consistent=True)
+        items = self._tables.query(query).items
+        return {run_item.place_of_lock(item): run_item.lock_from_item(item) for item in items}
 
-    def _conflict(self, error: AwsError) -> Conflict:
-        """Return the record that made the condition of a write fail. Raises `error` if the write failed for another
-        reason.
+
+def _key_of(run: Run) -> Item:
+    return job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local)
+
+
+def _unchanged(run: Run) -> Condition:
+    return holds({"state": run.state, "attempt": run.attempt, "fencing_token": run.fencing_token})
+
+
+def _run(item: Item | None) -> Run | None:
+    return None if item is None else run_item.from_item(item)
+
+
+MOST_PAGES = 4
+"""The maximum number of scan requests of a count. A page of one megabyte has about 7,000 runs and costs 128 read
+units.
+"""
+
+
+class RunsInProgress:
+    """The runs of all tenants that wait, or whose calls have lasted ten seconds. Only these are in the index."""
+
+    def __init__(self, tables: Tables, *, pages: int = MOST_PAGES, limit: int | None = None) -> None:
+        """A request evaluates `limit` entries, or one megabyte if it is None."""
+        self._tables = tables
+        self._pages = pages
+        self._limit = limit
+
+    def by_tenant(self) -> tuple[Mapping[str, InProgress], bool]:
+        """Return the figures of each tenant with such runs, and whether all runs were counted: the number of runs that
+        a call reads is limited. May be stale.
         """
-        if not condition_failed(error):
-            raise error
-        item = found(error)
-        return Conflict(None if item is None else run_item.from_item(item))
+        found: dict[str, InProgress] = {}
+        start: Item | None = None
+        for _ in range(self._pages):
+            read = (ACTIVE.partition, ACTIVE.sort)
+            page = self._tables.scan(Scan(Table.RUNS, index=ACTIVE, limit=self._limit, start=start, read=read))
+            for item in page.items:
+                tenant, state, _partition = values.text(item, ACTIVE.partition).split("#")
+                found[tenant] = found.get(tenant, InProgress()).with_run(state, float(item[ACTIVE.sort]["N"]))
+            if page.last is None:
+                return found, True
+            start = page.last
+        return found, False

@@ -9,7 +9,7 @@ plain: str, int, float, bool, and frozensets of str.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, Protocol, TypeAlias
@@ -153,6 +153,11 @@ def any_of(*parts: Condition) -> Condition:
     return parts[0] if len(parts) == 1 else AnyOf(parts)
 
 
+def holds(values: Mapping[str, Value | None]) -> Condition:
+    """Return the condition that attributes have these values. None requires that the attribute is absent."""
+    return all_of(*(Absent(name) if value is None else equal(name, value) for name, value in values.items()))
+
+
 # -- Changes -------------------------------------------------------------------------------------------------------
 
 
@@ -188,6 +193,11 @@ class RemoveFrom:
 
 
 Change: TypeAlias = Set | Add | Remove | RemoveFrom
+
+
+def changes_to(values: Mapping[str, Value | None]) -> tuple[Change, ...]:
+    """Return the changes after which attributes have these values. None removes the attribute."""
+    return tuple(Remove(name) if value is None else Set(name, value) for name, value in values.items())
 
 
 # -- Requests ------------------------------------------------------------------------------------------------------

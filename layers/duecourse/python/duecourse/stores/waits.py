@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import fields
-from typing import Any
 
-from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.writing import TableStore, condition_failed, conditional, found
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import MAX_PRIORITY
+from duecourse.domain.runs import rate
 from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import QueuePosition, position_in
-from duecourse.domain.runs.rate import Change, Hold, Move, Recount, Spent
+from duecourse.domain.runs.rate import Hold, Move, Recount, Spent
 from duecourse.messages import RunMessage, read_run_message
-from duecourse.ports import ServiceError, Watch
+from duecourse.ports import Watch
 from duecourse.stores import values
 from duecourse.stores.keys import (
     BREAKER,
@@ -26,6 +24,31 @@ from duecourse.stores.keys import (
     job_key,
     job_partition,
 )
+from duecourse.stores.table import (
+    Absent,
+    Add,
+    Between,
+    Change,
+    Compare,
+    Condition,
+    Delete,
+    Prefix,
+    Present,
+    Put,
+    Query,
+    Remove,
+    RemoveFrom,
+    Returned,
+    Set,
+    Table,
+    Tables,
+    Update,
+    all_of,
+    any_of,
+    changes_to,
+    equal,
+    holds,
+)
 
 SPENT = ("paid", "line", "step", "held")
 """The counters of a rate key: the fields of domain.runs.rate.Spent."""
@@ -36,27 +59,29 @@ HELD = 100
 """The number of held messages in one read. If there are more, the newest are read."""
 
 
-class DynamoWaitQueues(TableStore):
-    """Implementation of ports.WaitQueues. Items are sorted by their position, and contain the message that starts the
+class WaitQueues:
+    """The wait queues of jobs and keys. Items are sorted by their position, and contain the message that starts the
     run (under 1 KB).
     """
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
 
     def hold(self, message: RunMessage, *, expires_at: int) -> None:
         """Keep the message that starts a run until its job is resumed."""
         item = values.pack({"message": message.to_json(), "expires_at": expires_at})
-        self._client.put_item(TableName=self._table, Item=_held_key(message) | item)
+        self._tables.write(Put(Table.RUNS, _held_key(message) | item))
 
     def held(self, tenant: str, job_id: str) -> list[RunMessage]:
         """Return the messages kept until the job is resumed, 100 at most. Strongly consistent."""
-        newest = {"Limit": HELD, "ScanIndexForward": False}
-        found = self._query(tenant, job_id, HELD_PREFIX, FilterExpression="attribute_exists(message)", **newest)
-        return [read_run_message(values.text(item, "message")) for item in found["Items"]]
+        query = self._query(tenant, job_id, HELD_PREFIX, HELD, newest=True, only=Present("message"))
+        return [read_run_message(values.text(item, "message")) for item in self._tables.query(query).items]
 
     def let_go(self, message: RunMessage) -> None:
         """Remove the message from the item instead of removing the item: the API may update items of this table but not
         delete them.
         """
-        self._update(_held_key(message), "REMOVE message")
+        self._tables.write(Update(Table.RUNS, _held_key(message), (Remove("message"),)))
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
         """Add the run to the wait queue in its message (`RunMessage.line`). If the run is already in the wait queue, a
@@ -65,70 +90,61 @@ class DynamoWaitQueues(TableStore):
         """
         key = job_key(message.tenant, message.line, sort_key(position_in(message.line, message)))
         entry = {"message": message.to_json(), "attempt": message.starts, "expires_at": expires_at}
-        return conditional(
-            self._client.put_item,
-            TableName=self._table,
-            Item=key | values.pack(entry),
-            **values.expressions(
-                {"attempt": message.starts}, condition="attribute_not_exists(PK) OR attempt < :attempt"
-            ),
-        )
+        earlier = any_of(Absent(), Compare("attempt", "<", message.starts))
+        return self._tables.write(Put(Table.RUNS, key | values.pack(entry), earlier)).held
 
     def leave(self, tenant: str, job_id: str, place: QueuePosition, *, through: int | None = None) -> bool:
         """Remove the run from the wait queue if its message starts an attempt up to `through` (None: any attempt).
         Return whether it was removed.
         """
-        bound = "" if through is None else " AND attempt <= :through"
-        condition = values.expressions({"through": through}, condition=f"attribute_exists(PK){bound}")
-        key = job_key(tenant, job_id, sort_key(place))
-        return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
+        condition = Present() if through is None else Compare("attempt", "<=", through)
+        return self._tables.write(Delete(Table.RUNS, job_key(tenant, job_id, sort_key(place)), condition)).held
 
     def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> list[RunMessage]:
         """Return the first runs of the wait queue or, with `newest`, the last ones, newest first; at most 100. Strongly
         consistent.
         """
-        answer = self._query(tenant, job_id, QUEUE_PREFIX, ScanIndexForward=not newest, Limit=limit)
-        return [read_run_message(values.text(item, "message")) for item in answer["Items"]]
+        query = self._query(tenant, job_id, QUEUE_PREFIX, limit, newest=newest)
+        return [read_run_message(values.text(item, "message")) for item in self._tables.query(query).items]
 
     def length(self, tenant: str, job_id: str, *, limit: int) -> int:
         """Return the number of runs in the wait queue, counted up to `limit`. Strongly consistent."""
-        found = 0
-        start: dict[str, Any] = {}
+        found, start = 0, None
         while True:
-            answer = self._query(tenant, job_id, QUEUE_PREFIX, Select="COUNT", Limit=limit - found, **start)
-            found += int(answer["Count"])
-            if found >= limit or "LastEvaluatedKey" not in answer:
+            count, start = self._tables.count(self._query(tenant, job_id, QUEUE_PREFIX, limit - found, start=start))
+            found += count
+            if found >= limit or start is None:
                 return found
-            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
 
-    def _query(self, tenant: str, job_id: str, prefix: str, **how: Any) -> Any:
-        partition = {":partition": job_partition(tenant, job_id), ":prefix": prefix}
-        return self._client.query(
-            TableName=self._table,
-            KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
-            ExpressionAttributeValues=values.pack(partition),
-            ConsistentRead=True,
-            **how,
-        )
+    def _query(
+        self,
+        tenant: str,
+        job_id: str,
+        prefix: str,
+        limit: int,
+        *,
+        newest: bool = False,
+        only: Condition | None = None,
+        start: Item | None = None,
+    ) -> Query:
+        partition, of = job_partition(tenant, job_id), Prefix("SK", prefix)
+        return Query(Table.RUNS, partition, of, newest=newest, consistent=True, limit=limit, start=start, only=only)
 
     def spent(self, tenant: str, key: str, *, strongly: bool = False) -> Spent:
         """Return the starts of a rate key. May be stale without `strongly`."""
         return _spent(self._read(_rate_key(tenant, key), strongly))
 
-    def spend(self, tenant: str, key: str, move: Change, *, expires_at: int) -> tuple[bool, Spent]:
+    def spend(self, tenant: str, key: str, move: rate.Change, *, expires_at: int) -> tuple[bool, Spent]:
         """Make the move if its condition holds. Return whether it was made, and the starts of the key after it."""
+        update: tuple[Condition, tuple[Change, ...]]
         match move:
             case Move():
-                request = _moved(move, expires_at)
+                update = _moved(move)
             case Recount():
-                request = _replaced(SPENT, move.before, move.after, expires_at)
+                update = _replaced(SPENT, move.before, move.after)
             case Hold(until):
-                request = values.expressions(
-                    {"held": until, "expires_at": expires_at},
-                    update="SET #held = :held, #expires_at = :expires_at",
-                    condition="attribute_not_exists(#held) OR #held < :held",
-                )
-        made, item = self._changed(_rate_key(tenant, key), request)
+                update = any_of(Absent("held"), Compare("held", "<", until)), (Set("held", until),)
+        made, item = self._changed(_rate_key(tenant, key), *update, expires_at)
         return made, _spent(item)
 
     def breaker(self, tenant: str, key: str, *, strongly: bool = False) -> BreakerState:
@@ -137,42 +153,30 @@ class DynamoWaitQueues(TableStore):
 
     def count_failure(self, tenant: str, key: str, *, expires_at: int) -> BreakerState:
         """Count a failure, and return the state after it."""
-        stand = {"one": 1, "expires_at": expires_at}
-        request = values.expressions(stand, update="SET #expires_at = :expires_at ADD #failures :one")
-        return _breaker(self._changed(_breaker_key(tenant, key), request)[1])
+        return _breaker(self._changed(_breaker_key(tenant, key), None, (Add("failures", 1),), expires_at)[1])
 
     def set_breaker(
         self, tenant: str, key: str, state: BreakerState, previous: BreakerState, *, expires_at: int
     ) -> tuple[bool, BreakerState]:
         """Replace exactly `previous` by `state`. Return whether it was replaced, and the state after it."""
-        request = _replaced(BREAKER_FIELDS, previous, state, expires_at)
-        made, item = self._changed(_breaker_key(tenant, key), request)
+        update = _replaced(BREAKER_FIELDS, previous, state)
+        made, item = self._changed(_breaker_key(tenant, key), *update, expires_at)
         return made or _breaker(item) == state, _breaker(item)  # the response to a write may be lost
 
     def _read(self, key: Item, strongly: bool) -> Item:
-        found: Item = self._client.get_item(TableName=self._table, Key=key, ConsistentRead=strongly).get("Item") or {}
-        return found
+        return self._tables.get(Table.RUNS, key, consistent=strongly) or {}
 
-    def _changed(self, key: Item, request: dict[str, Any]) -> tuple[bool, Item]:
+    def _changed(
+        self, key: Item, condition: Condition | None, changes: tuple[Change, ...], expires_at: int
+    ) -> tuple[bool, Item]:
         """Update an item. Return whether the condition held, and the item after it."""
-        try:
-            answer = self._client.update_item(
-                TableName=self._table,
-                Key=key,
-                ReturnValues="ALL_NEW",
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                **request,
-            )
-        except ServiceError as error:
-            if not condition_failed(error):
-                raise
-            return False, found(error) or {}
-        attributes: Item = answer["Attributes"]
-        return True, attributes
+        update = Update(Table.RUNS, key, (*changes, Set("expires_at", expires_at)), condition)
+        written = self._tables.write(update, Returned.AFTER)
+        return written.held, written.item or {}
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
         """Return the watch of the wait queue. Strongly consistent."""
-        item = self._item(job_key(tenant, job_id, WATCH))
+        item = self._tables.get(Table.RUNS, job_key(tenant, job_id, WATCH))
         return None if item is None else _watch(item)
 
     def set_watch(
@@ -182,19 +186,19 @@ class DynamoWaitQueues(TableStore):
         False if there is another watch, or the same watch with other `calls`.
         """
         key = job_key(tenant, job_id, WATCH)
-        condition = ABSENT if previous is None else holds({"nonce": previous.nonce, "calls": previous.calls or None})
+        condition = Absent() if previous is None else holds({"nonce": previous.nonce, "calls": previous.calls or None})
         if watch is None:
-            return conditional(self._client.delete_item, TableName=self._table, Key=key, **condition)
+            return self._tables.write(Delete(Table.RUNS, key, condition)).held
         item = {"nonce": watch.nonce, "at": watch.at, "calls": watch.calls, "expires_at": expires_at}
-        return conditional(self._client.put_item, TableName=self._table, Item=key | values.pack(item), **condition)
+        return self._tables.write(Put(Table.RUNS, key | values.pack(item), condition)).held
 
     def remove_calls(self, tenant: str, job_id: str, calls: Collection[str]) -> Watch | None:
         """Remove these calls from the watch. Return the changed watch, or None if there is no watch."""
-        removal = values.expressions(
-            {"calls": frozenset(calls)}, update="DELETE #calls :calls", condition="attribute_exists(PK)"
+        removal = Update(
+            Table.RUNS, job_key(tenant, job_id, WATCH), (RemoveFrom("calls", frozenset(calls)),), Present()
         )
-        made, item = self._changed(job_key(tenant, job_id, WATCH), removal)
-        return _watch(item) if made else None
+        written = self._tables.write(removal, Returned.AFTER)
+        return _watch(written.item) if written.held and written.item else None
 
 
 def _watch(item: Item) -> Watch:
@@ -206,40 +210,22 @@ def _rate_key(tenant: str, key: str) -> Item:
     return job_key(tenant, key_line(key), RATE)
 
 
-def _moved(move: Move, expires_at: int) -> dict[str, Any]:
-    stand: dict[str, object] = {"low": move.low, "expires_at": expires_at}
+def _moved(move: Move) -> tuple[Condition, tuple[Change, ...]]:
+    counter, low, paying = move.counter, move.low, move.counter == "paid"
+    free = (any_of(Absent("held"), Compare("held", "<=", low)),) if paying else ()
     if move.to is None:
-        stand |= {"high": move.high, "step": move.step}
-        change, condition = "#counter + :step", "#counter BETWEEN :low AND :high"
-    else:
-        stand |= {"to": move.to}
-        change, condition = ":to", "attribute_not_exists(#counter) OR #counter < :low"
-    if move.counter == "paid":
-        condition = f"({condition}) AND (attribute_not_exists(#held) OR #held <= :low)"
-        if move.to is None:
-            condition += " AND #step = :step"
-        else:
-            stand |= {"step": move.step}
-            change += ", #step = :step"
-    update = f"SET #counter = {change}, #expires_at = :expires_at"
-    request = values.expressions(stand, update=update, condition=condition)
-    request["ExpressionAttributeNames"]["#counter"] = move.counter
-    return request
+        same = (equal("step", move.step),) if paying else ()
+        return all_of(Between(counter, low, move.high), *free, *same), (Add(counter, move.step),)
+    step = (Set("step", move.step),) if paying else ()
+    return all_of(any_of(Absent(counter), Compare(counter, "<", low)), *free), (Set(counter, move.to), *step)
 
 
-def _replaced(names: Sequence[str], before: object, after: object, expires_at: int) -> dict[str, Any]:
-    """Return the update that replaces exactly these fields of `before` by those of `after`. Fields that are 0 or empty
-    are not stored.
+def _replaced(names: Sequence[str], before: object, after: object) -> tuple[Condition, tuple[Change, ...]]:
+    """Return the condition and the changes that replace exactly these fields of `before` by those of `after`. Fields
+    that are 0 or empty are not stored.
     """
-    old = {f"old_{name}": getattr(before, name) or None for name in names}
-    new = {name: value for name in names if (value := getattr(after, name))}
-    condition = " AND ".join(
-        f"attribute_not_exists(#{name})" if old[f"old_{name}"] is None else f"#{name} = :old_{name}" for name in names
-    )
-    changes = ", ".join(f"#{name} = :{name}" for name in (*new, "expires_at"))
-    gone = ", ".join(f"#{name}" for name in names if name not in new)
-    update = f"SET {changes}" + (f" REMOVE {gone}" if gone else "")
-    return values.expressions(old | new | {"expires_at": expires_at}, update=update, condition=condition)
+    old, new = ({name: getattr(each, name) or None for name in names} for each in (before, after))
+    return holds(old), changes_to(new)
 
 
 def _breaker_key(tenant: str, key: str) -> Item:

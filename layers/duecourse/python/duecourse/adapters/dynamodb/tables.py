@@ -127,11 +127,11 @@ class DynamoTables:
         batch_put(self._client, self._names[table], items)
 
     def transact(self, writes: Sequence[Write | Check]) -> list[int]:
-        parts = [
-            {"ConditionCheck" if isinstance(write, Check) else type(write).__name__: self._written(write)}
-            for write in writes
-        ]
-        return transact_with_retries(self._client, parts, self._clock)
+        return transact_with_retries(self._client, list(map(self.part, writes)), self._clock)
+
+    def part(self, write: Write | Check) -> dict[str, Any]:
+        """Return a write as a part of a transaction."""
+        return {"ConditionCheck" if isinstance(write, Check) else type(write).__name__: self._written(write)}
 
     def _written(self, write: Write | Check) -> dict[str, Any]:
         """Return a write as the arguments of a request or as a part of a transaction."""

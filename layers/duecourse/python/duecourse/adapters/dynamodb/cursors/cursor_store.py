@@ -17,6 +17,7 @@ from typing import Any
 
 from duecourse.adapters.dynamodb.cursors import cursor_item, timers
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
+from duecourse.adapters.dynamodb.tables import DynamoTables
 from duecourse.adapters.dynamodb.writing import (
     READ_BATCH,
     Statement,
@@ -43,7 +44,7 @@ from duecourse.ports import (
 from duecourse.stores import values
 from duecourse.stores.keys import CURSOR, Item, job_key, job_partition, shard_key
 from duecourse.stores.run_item import put_new
-from duecourse.stores.table import CONDITION_FAILED, Outcome
+from duecourse.stores.table import CONDITION_FAILED, Outcome, Table
 from duecourse.stores.values import pack
 
 _LOST = Claimed(ClaimResult.LOST)
@@ -152,7 +153,7 @@ class DynamoCursorStore(TableStore):
         self._threads = threads
         self._executor = threads or InlineExecutor()
         self._record = ShardRecord(client, table)
-        self._runs_table = runs_table
+        self._tables = DynamoTables(client, {Table.JOBS: table, Table.RUNS: runs_table}, clock)
 
     def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
         """Yield the due entries page by page. The next page is fetched while the caller processes the current one."""
@@ -214,7 +215,7 @@ class DynamoCursorStore(TableStore):
 
     def _transact(self, claim: Claim, shards: int, now: float) -> Outcome:
         """Write one claim and its records in a transaction."""
-        writes = [_update(self._table, claim, shards, now), *(put_new(run, self._runs_table) for run in claim.records)]
+        writes = [_update(self._table, claim, shards, now), *(self._tables.part(put_new(run)) for run in claim.records)]
         try:
             failed = transact(self._client, writes, self._clock)
         except StoreBusyError as busy:

@@ -19,6 +19,7 @@ from duecourse.adapters.dynamodb.jobs.api_keys import DynamoApiKeys
 from duecourse.adapters.dynamodb.jobs.calendars import DynamoCalendars
 from duecourse.adapters.dynamodb.jobs.key_limits import DynamoKeyLimits
 from duecourse.adapters.dynamodb.jobs.tenants import TRIES, DynamoSeats, JobCount, part_of, taken
+from duecourse.adapters.dynamodb.tables import DynamoTables
 from duecourse.adapters.dynamodb.writing import TableStore, batch_get, conditional, transact
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord, created
@@ -87,6 +88,7 @@ from duecourse.stores.keys import (
     state_key,
     tag_partition,
 )
+from duecourse.stores.table import Table
 
 SEARCHED = 2_000
 """The maximum number of jobs that one part of a search reads: one query reads at most 1 MB (Amazon DynamoDB Developer
@@ -295,6 +297,7 @@ class DynamoJobStore(JobPages):
         super().__init__(client, table, clock)
         self._shards = shards
         self._runs_table = runs_table
+        self._tables = DynamoTables(client, {Table.JOBS: table, Table.RUNS: runs_table}, clock)
         self._record = ShardRecord(client, table)
         self._count = JobCount(client, table, clock)
         self.seats: SeatStore = DynamoSeats(client, table)
@@ -485,7 +488,7 @@ class DynamoJobStore(JobPages):
             *([self._put_cursor(cursor, changed.expires_at, **at)] if moved else []),
             *tags_changed(job, changed, self._table),
             *self._noted(record),
-            *(run_item.put_new(run, self._runs_table) for run in records),
+            *(self._tables.part(run_item.put_new(run)) for run in records),
             *taken(seats, self._table),
             *calendars.used([changed], self._table, known),
         ]
@@ -545,7 +548,7 @@ class DynamoJobStore(JobPages):
             *taken(seats, self._table),
             *calendars.used([renamed], self._table),
             *self._noted(record),
-            *(run_item.moved_lock(job, renamed, self._runs_table, released) if locks(job) else ()),
+            *(map(self._tables.part, run_item.moved_lock(job, renamed, released)) if locks(job) else ()),
         ]
         return self._written(renamed, writes, lambda found: found == renamed)
 
@@ -573,8 +576,7 @@ class DynamoJobStore(JobPages):
                 # Before the id is released: a new job with this id uses the same lock. After an error, the id remains
                 # reserved until the lock has expired.
                 with suppress(AwsError):
-                    lock = run_item.freed_lock(job.tenant, each.id, deleted_at)
-                    conditional(self._client.put_item, TableName=self._runs_table, **lock)
+                    self._tables.write(run_item.freed_lock(job.tenant, each.id, deleted_at))
                     self.release(job.tenant, each.id, Reservation.for_renamed(job.id, each.until))
         return done
 
@@ -629,7 +631,7 @@ class DynamoJobStore(JobPages):
         return self._given_back(job, writes, lambda standing: conditions.is_completion(standing, job, at))
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
-        change_items.put_all(self._client, self._runs_table, records)
+        change_items.put_all(self._tables, records)
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
         job = self.get(tenant, job_id)
@@ -637,7 +639,7 @@ class DynamoJobStore(JobPages):
         if creation is not None and creation.expires_at <= self._clock.now():
             creation = None
         names = (job_id,) if job is None else job.names(self._clock.now())
-        return change_items.page(self._client, self._runs_table, self._table, tenant, names, limit, before, creation)
+        return change_items.page(self._tables, tenant, names, limit, before, creation)
 
     def _get(self, key: Item) -> Item | None:
         item = self._item(key)
@@ -683,10 +685,10 @@ class DynamoJobStore(JobPages):
         same item.
         """
         if job.created_by is not None:
-            change_items.put_one(self._client, self._runs_table, created(job))
+            self._tables.write(change_items.put(created(job)))
 
     def _noted(self, record: ChangeRecord | None) -> list[dict[str, Any]]:
-        return [] if record is None else [change_items.put(record, self._runs_table)]
+        return [] if record is None else [self._tables.part(change_items.put(record))]
 
     def _put(self, item: Item, **condition: Any) -> dict[str, Any]:
         return {"Put": {"TableName": self._table, "Item": item} | condition}
