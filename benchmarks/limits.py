@@ -41,7 +41,8 @@ from benchmarks.arguments import positive
 from benchmarks.hops.workers import workers
 from benchmarks.line import figures
 from benchmarks.on_stack import report
-from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
+from duecourse.adapters.dynamodb.tables import DynamoTables
+from duecourse.adapters.system import SystemClock
 from duecourse.api.identity import DEFAULT_TENANT
 from duecourse.cli.local.demo.console import Screen
 from duecourse.cli.local.demo.demo import passing_place
@@ -53,6 +54,8 @@ from duecourse.cli.terminal import CliError
 from duecourse.client import ApiError, Client
 from duecourse.client.reading import instant
 from duecourse.domain.ids import key_line
+from duecourse.stores.table import Table
+from duecourse.stores.waits import WaitQueues
 from tests.support.emulators import dynamodb_local
 
 KEY = "crm"
@@ -174,7 +177,7 @@ class Measurement:
     client: Client
     log: Log
     target: str
-    queues: DynamoWaitQueues
+    queues: WaitQueues
     stopped: bool = False
     killed_at: float = inf
 
@@ -366,7 +369,8 @@ def measure(plan: Plan, screen: Screen) -> dict[str, Any]:
         Client(stack.api, timeout=60.0, trust_env=False) as client,
     ):
         screen.step("database", f"the functions use DynamoDB Local, {database}")
-        queues = DynamoWaitQueues(aws.client(database, "dynamodb"), use_database(stack, database))
+        names = {Table.RUNS: use_database(stack, database)}
+        queues = WaitQueues(DynamoTables(aws.client(database, "dynamodb"), names, SystemClock()))
         url = f"http://{LOOPBACK}:{target.server_port}/"
         found = Measurement(plan, screen, stack, client, log, url, queues).run()
         place.log.unlink(missing_ok=True)

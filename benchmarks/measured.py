@@ -23,14 +23,21 @@ SUFFIXES = {".py", ".ts", ".tsx", ".txt", ".json"}
 _DISPATCH = (
     ENGINE,
     *(f"{CORE}/domain/jobs/{module}.py" for module in ("cursor", "job")),
-    *(f"{CORE}/{part}" for part in ("usecases/dispatch", "adapters/dynamodb/cursors", "adapters/sqs")),
+    *(
+        f"{CORE}/{part}"
+        for part in ("usecases/dispatch", "adapters/dynamodb/cursors", "adapters/dynamodb/tables.py", "adapters/sqs")
+    ),
 )
 _EXECUTE = tuple(
     f"{CORE}/{part}"
-    for part in ("domain/runs", "domain/targets", "usecases/worker", "adapters/dynamodb/runs", "adapters/targets")
+    for part in (
+        *("domain/runs", "domain/targets", "usecases/worker", "adapters/dynamodb/tables.py", "adapters/targets"),
+        *(f"stores/{module}.py" for module in ("inputs", "run_item", "runs", "waits")),
+    )
 )
 _WORKFLOWS = tuple(
-    f"{CORE}/{part}" for part in ("domain/workflows", "usecases/workflows", "adapters/dynamodb/workflows.py")
+    f"{CORE}/{part}"
+    for part in ("domain/workflows", "usecases/workflows", "adapters/dynamodb/tables.py", "stores/workflows.py")
 )
 _JOBS = tuple(
     f"{CORE}/{part}"

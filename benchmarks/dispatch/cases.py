@@ -9,10 +9,10 @@ from itertools import count, islice
 from zoneinfo import ZoneInfo
 
 from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.keys import Item
 from duecourse.domain.jobs.cursor import Cursor, cursor_for, shard_of
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import HttpTarget
+from duecourse.stores.keys import Item
 from duecourse_schedules import ScheduleSpec
 
 SHARDS = 16

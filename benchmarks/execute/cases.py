@@ -7,14 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from duecourse.adapters.dynamodb.jobs import job_item
-from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Job, Lane, Overlap, Precision
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Succeeded
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
 from duecourse.messages import RunMessage
+from duecourse.stores import job_item, run_item
 from duecourse_schedules import ScheduleSpec
 
 TENANT = "acme"

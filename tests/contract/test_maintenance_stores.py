@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore, DynamoRepairStore, DynamoRunsInProgress
+from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore, DynamoRepairStore
 from duecourse.checks.tenants import InProgress, TenantFigures
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Concurrency, JobState, Lane
@@ -17,6 +17,7 @@ from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Finding, Input, Timer, Undecided
+from duecourse.stores.runs import RunsInProgress
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, moved, stored_job
 from tests.support.runs import run
@@ -309,10 +310,10 @@ def test_maintenance_stores_runs_in_progress_are_counted_by_tenant(any_tables: S
 def test_maintenance_stores_count_of_runs_in_progress_reads_a_limited_number_of_pages(dynamodb_tables: Tables) -> None:
     for number in range(4):
         assert dynamodb_tables.run_store().write(run(job(), RunState.QUEUED, after=60 * number), None) is None
-    client, table = dynamodb_tables.client, dynamodb_tables.runs
-    found, complete = DynamoRunsInProgress(client, table, pages=2, limit=1).by_tenant()
+    tables = dynamodb_tables.both()
+    found, complete = RunsInProgress(tables, pages=2, limit=1).by_tenant()
     assert (found["default"].waiting, complete) == (2, False)
-    assert DynamoRunsInProgress(client, table).by_tenant() == (
+    assert RunsInProgress(tables).by_tenant() == (
         {"default": InProgress(0, 4, found["default"].waiting_since)},
         True,
     )

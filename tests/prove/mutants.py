@@ -160,8 +160,8 @@ MUTANTS = (
     ),
     Mutant(
         "starts of a rate are not counted",
-        'change, condition = "#counter + :step",',
-        'change, condition = "#counter",',
+        "(Add(counter, move.step),)",
+        "(Add(counter, 0),)",
         "rates",
     ),
     Mutant(
@@ -234,8 +234,8 @@ MUTANTS = (
     ),
     Mutant(
         "two runs become probes at once",
-        "request = _replaced(BREAKER_FIELDS, previous, state, expires_at)",
-        "request = _replaced(BREAKER_FIELDS, self.breaker(tenant, key), state, expires_at)",
+        "update = _replaced(BREAKER_FIELDS, previous, state)",
+        "update = _replaced(BREAKER_FIELDS, self.breaker(tenant, key), state)",
         "probes",
     ),
     Mutant(
@@ -318,7 +318,7 @@ MUTANTS = (
         "            if True:\n                sent.append(planned)",
         "sends",
     ),
-    Mutant("records are written over", "holds(stand | beat)", "{}", "retries"),
+    Mutant("records are written over", "all_of(_unchanged(previous), holds(beat))", "None", "retries"),
     Mutant(
         "cut jobs count as skipped (A.2)", "upstream & (ends.failed | ends.aborted)", "upstream & ends.failed", "rules"
     ),

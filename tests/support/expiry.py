@@ -7,8 +7,8 @@ both.
 from dataclasses import dataclass
 from typing import Any
 
-from duecourse.adapters.dynamodb.keys import RUN_PREFIX, job_key
 from duecourse.domain.runs.states import Run
+from duecourse.stores.keys import RUN_PREFIX, job_key
 from tests.support.tables import Tables
 
 

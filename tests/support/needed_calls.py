@@ -15,6 +15,7 @@ import botocore.session
 from botocore import xform_name
 
 from duecourse.domain.targets.kinds import TARGETS
+from duecourse.stores.table import INDEXES, Table
 from tests.support.source import (
     WIRING,
     Function,
@@ -37,6 +38,7 @@ from tests.support.template import ROOT
 CLIENTS = ("client", "_client", "_client_for", "_sts_for")
 """What adapters call a client of boto3, or what gives them one."""
 
+ADAPTERS = ("duecourse.adapters", "duecourse.stores")
 NO_REQUESTS = {"meta", "exceptions"}
 SERVICES = sorted(
     {"cloudwatch", "dynamodb", "dynamodbstreams", "events", "kms", "s3", "secretsmanager", "sns", "sqs", "ssm"}
@@ -45,12 +47,16 @@ SERVICES = sorted(
 """Services that adapters have clients of; the first that has a request gives it its name."""
 
 PARTS = {"Put", "Update", "Delete", "ConditionCheck"}
-MADE_FOR = {
-    "duecourse.adapters.dynamodb.jobs.change_items": "DynamoRunStore",
-    "duecourse.adapters.dynamodb.runs.run_item": "DynamoRunStore",
+WRITES = {"Put": "Put", "Update": "Update", "Delete": "Delete", "Check": "ConditionCheck"}
+READS = {
+    "Query": ("query",),
+    "Scan": ("scan",),
+    "get": ("get_item",),
+    "get_many": ("batch_get_item", "get_item"),
+    "put_many": ("batch_write_item", "put_item"),
 }
-"""Modules whose requests and parts of transactions are about another adapter's table than that of the adapter which
-uses them.
+"""What stores make of their tables: `Put(Table.RUNS, …)`, `tables.get(Table.JOBS, …)`. Their calls have a table's name
+instead of an adapter's. A table that is a variable may be either one, and so may an index.
 """
 
 STATEMENTS = ("INSERT", "UPDATE", "DELETE", "SELECT")
@@ -82,16 +88,12 @@ class Reach:
         if function is None or key in self.seen:
             return
         self.seen.add(key)
-        adapter = MADE_FOR.get(module.name, self.adapter)
-        if adapter != self.adapter:
-            other = Reach(adapter)
-            other.into(concrete[0], name, cls)
-            self.calls |= other.calls
-            return
         promised = named(module, function.returns)
-        if promised is not None and promised[0].name.startswith("duecourse.adapters"):
+        if promised is not None and promised[0].name.startswith(ADAPTERS):
             self._made(module, function, promised[0].classes[promised[1]])
         for node in ast.walk(function):
+            if isinstance(node, ast.Call) and module.name.startswith("duecourse.stores"):
+                self._of_tables(node)
             if isinstance(node, ast.Attribute):
                 self._attribute(module, node, owner, concrete)
             elif isinstance(node, ast.Name):
@@ -110,6 +112,22 @@ class Reach:
                 word = node.value.partition(" ")[0]
                 if word in STATEMENTS and node.value.endswith(('FROM "', 'INTO "', 'UPDATE "')):
                     self.calls.add(Call(self.adapter, f"partiql:{word}"))
+
+    def _of_tables(self, call: ast.Call) -> None:
+        """A request of a store, or a part of one."""
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        asked = (f"transact:{WRITES[name]}",) if name in WRITES else READS.get(name, ())
+        table = ast.unparse(call.args[0]) if call.args else ""
+        if not asked or table not in ("Table.JOBS", "Table.RUNS", "table"):
+            return
+        tables = [each for each in Table if table in ("table", f"Table.{each.name}")]
+        index = next((ast.unparse(each.value) for each in call.keywords if each.arg == "index"), None)
+        if index is None and name == "Query" and len(call.args) > 3:
+            index = ast.unparse(call.args[3])
+        for each in tables:
+            self.calls |= {Call(each.value, method) for method in asked}
+            indexes = [of for of in INDEXES if of.table is each and index in ("index", of.name.upper())]
+            self.calls |= {Call(each.value, f"index:{of.name}") for of in indexes}
 
     def _made(self, module: Module, function: Function, protocol: ast.ClassDef) -> None:
         """A function that makes one of several adapters: whoever has it may ask each of them for what it promises."""
@@ -143,7 +161,7 @@ class Reach:
         """A function of the module, or one that it imports; a class that is made is followed when it is used."""
         if name in module.functions:
             self.into(module, name)
-        elif (found := resolve(module.imports.get(name, ""))) and found[0].name.startswith("duecourse.adapters"):
+        elif (found := resolve(module.imports.get(name, ""))) and found[0].name.startswith(ADAPTERS):
             self.into(*found)
 
     def _attribute(
@@ -169,7 +187,7 @@ class Reach:
             if isinstance(value, ast.Name) and value.id == "self":
                 self.into(concrete[0], node.attr, concrete[1])
             kind = type_of(node.value, {"self": (module, cls.name)})
-            if kind is not None and kind[0].name.startswith("duecourse.adapters"):
+            if kind is not None and kind[0].name.startswith(ADAPTERS):
                 self.into(kind[0], node.attr, kind[0].classes[kind[1]])
 
 
@@ -186,7 +204,7 @@ def made_adapters(within: list[Part]) -> dict[str, tuple[Module, str]]:
             continue
         for node in ast.walk(part.tree):
             full = full_name(part.within, node)
-            kind = resolve(full) if full is not None and full.startswith("duecourse.adapters") else None
+            kind = resolve(full) if full is not None and full.startswith(ADAPTERS) else None
             if kind is not None and kind[1] in kind[0].classes:
                 found[kind[1]] = kind
     return found

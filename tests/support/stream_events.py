@@ -7,9 +7,9 @@ Amazon DynamoDB Developer Guide, "DynamoDB Streams and Time to Live".
 from hashlib import md5
 from typing import Any
 
-from duecourse.adapters.dynamodb.keys import Item
-from duecourse.adapters.dynamodb.runs.run_item import to_item
 from duecourse.domain.runs.states import Run
+from duecourse.stores.keys import Item
+from duecourse.stores.run_item import to_item
 
 STREAM = "arn:aws:dynamodb:us-east-1:000000000000:table/runs/stream/2026-11-21T12:00:00.000"
 SHARD = "shardId-00000001795262400000-0a1b2c3d"

@@ -9,12 +9,15 @@ from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
-from duecourse.adapters.dynamodb.maintenance import DynamoRunsInProgress, DynamoTenantReports
-from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
-from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
-from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
-from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
+from duecourse.adapters.dynamodb.maintenance import DynamoTenantReports
+from duecourse.adapters.dynamodb.tables import DynamoTables
+from duecourse.adapters.system import SystemClock
 from duecourse.ports import Clock, Executor
+from duecourse.stores.inputs import Inputs
+from duecourse.stores.runs import RunsInProgress, RunStore
+from duecourse.stores.table import Table
+from duecourse.stores.waits import WaitQueues
+from duecourse.stores.workflows import WorkflowStore
 from duecourse.testing.memory.tables import MemoryTables
 from tests.support.template import table_definitions
 
@@ -27,6 +30,10 @@ class Tables:
     jobs: str
     runs: str
 
+    def both(self, clock: Clock | None = None) -> DynamoTables:
+        """Both as stores need them."""
+        return DynamoTables(self.client, {Table.JOBS: self.jobs, Table.RUNS: self.runs}, clock or SystemClock())
+
     def job_store(self, clock: Clock, shards: int = 1) -> DynamoJobStore:
         return DynamoJobStore(self.client, self.jobs, shards=shards, clock=clock, runs_table=self.runs)
 
@@ -36,17 +43,17 @@ class Tables:
     def timers(self, shards: int = 1) -> DynamoTimers:
         return DynamoTimers(self.client, self.jobs, shards=shards)
 
-    def wait_queues(self) -> DynamoWaitQueues:
-        return DynamoWaitQueues(self.client, self.runs)
+    def wait_queues(self) -> WaitQueues:
+        return WaitQueues(self.both())
 
-    def inputs(self) -> DynamoInputs:
-        return DynamoInputs(self.client, self.runs)
+    def inputs(self) -> Inputs:
+        return Inputs(self.both())
 
-    def workflows(self, clock: Clock) -> DynamoWorkflows:
-        return DynamoWorkflows(self.client, self.jobs, self.runs, clock)
+    def workflows(self, clock: Clock) -> WorkflowStore:
+        return WorkflowStore(self.both(clock), clock)
 
-    def run_store(self, executor: Executor | None = None) -> DynamoRunStore:
-        return DynamoRunStore(self.client, self.runs, executor)
+    def run_store(self, executor: Executor | None = None) -> RunStore:
+        return RunStore(self.both(), executor)
 
     def limits(self) -> DynamoTenantLimits:
         return DynamoTenantLimits(self.client, self.jobs)
@@ -54,8 +61,8 @@ class Tables:
     def tenant_reports(self) -> DynamoTenantReports:
         return DynamoTenantReports(self.client, self.jobs)
 
-    def runs_in_progress(self) -> DynamoRunsInProgress:
-        return DynamoRunsInProgress(self.client, self.runs)
+    def runs_in_progress(self) -> RunsInProgress:
+        return RunsInProgress(self.both())
 
     def tick_mark(self) -> DynamoTickMark:
         return DynamoTickMark(self.client, self.jobs)

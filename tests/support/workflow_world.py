@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from duecourse.adapters.dynamodb.keys import RUN_PREFIX, job_key
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.rendering import render_document
 from duecourse.domain.runs.states import Run, RunState, reason_of
@@ -11,6 +10,7 @@ from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.graph import Graph
 from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.ports import Call
+from duecourse.stores.keys import RUN_PREFIX, job_key
 from duecourse.usecases.runs.requests import RunRequest
 from tests.support.tables import Tables
 from tests.support.workflows import add_workflow

@@ -11,7 +11,6 @@ import pytest
 
 from benchmarks.wire.capacity import KB, item_bytes, page_read_units
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
-from duecourse.adapters.dynamodb.keys import job_partition
 from duecourse.domain.jobs.cursor import Firing
 from duecourse.domain.jobs.document import KEPT_DAYS, ChangeAction, ChangeRecord, asked, changed, created, deleted
 from duecourse.domain.jobs.job import (
@@ -29,6 +28,7 @@ from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import CreationTerms, JobFilter, JobQuotaError, StoreBusyError, Total
+from duecourse.stores.keys import job_partition
 from duecourse.testing.clock import SettableClock
 from tests.support.client_faults import READS, FaultyClient
 from tests.support.every_target import EVERY_TARGET

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
 from duecourse.domain.ids import RunIdentity, key_line
 from duecourse.domain.jobs.job import Concurrency, Lane, Rate
 from duecourse.domain.runs.breaker import BreakerState
@@ -176,7 +175,7 @@ def test_key_limits_rate_and_breaker_are_read_consistently_only_on_request() -> 
             asked.append(request["ConsistentRead"])
             return {}
 
-    lines = DynamoWaitQueues(Client(), "runs")
+    lines = Tables(Client(), "jobs", "runs").wait_queues()
     for strongly in (False, True):
         assert lines.spent("default", "crm", strongly=strongly) == Spent()
         assert lines.breaker("default", "crm", strongly=strongly) == BreakerState()

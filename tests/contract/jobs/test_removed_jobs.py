@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.dynamodb.jobs.tenants import total
-from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
 from duecourse.domain.jobs.job import Job, JobState, Reservation
 from duecourse.ports import CreationTerms, JobFilter, JobStore
 from duecourse.testing.clock import SettableClock
@@ -188,7 +187,7 @@ def test_removed_jobs_every_item_of_the_job_has_the_removal_time(dynamodb_tables
 def test_removed_jobs_cannot_be_steps(dynamodb_tables: Tables) -> None:
     clock = SettableClock(NOON)
     old = ended(dynamodb_tables.job_store(clock))
-    workflows: DynamoWorkflows = dynamodb_tables.workflows(clock)
+    workflows = dynamodb_tables.workflows(clock)
     assert list(workflows.jobs("default", [old.id])) == [old.id]
     clock.set(END)
     assert workflows.jobs("default", [old.id]) == {}

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.aws.clients import AwsClients
-from duecourse.adapters.dynamodb.keys import job_key
-from duecourse.adapters.dynamodb.runs.run_changes import DynamoRunChanges
-from duecourse.adapters.dynamodb.runs.run_item import to_item
+from duecourse.adapters.dynamodb.run_changes import DynamoRunChanges
 from duecourse.domain.maintenance.archive import EXPIRY, Unreadable, is_archived, sheets
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import ServiceError
+from duecourse.stores.keys import job_key
+from duecourse.stores.run_item import to_item
 from tests.support.expiry import SignedStream, batch_info, expire, stream_of
 from tests.support.jobs import job
 from tests.support.runs import run

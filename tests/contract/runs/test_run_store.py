@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, Heartbeat, ProgressReport
@@ -201,7 +200,7 @@ def test_run_store_end_of_all_runs_is_checked_with_a_consistent_read() -> None:
             asked.append(request.get("ConsistentRead"))
             return {"Items": []}
 
-    DynamoRunStore(Client(), "runs").page("default", "tick-tock", limit=50, before=None)
+    Tables(Client(), "jobs", "runs").run_store().page("default", "tick-tock", limit=50, before=None)
     assert asked == [True]
 
 

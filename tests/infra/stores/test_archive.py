@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.keys import ends_key
 from duecourse.domain.ids import RunName
 from duecourse.domain.maintenance import archive
 from duecourse.domain.maintenance.archive import row_of
 from duecourse.domain.runs.states import RunState
+from duecourse.stores.keys import ends_key
 from infra.settings.stores_config import ArchiveConfig
 from infra.stages import STAGES
 from infra.stores import archive_table

@@ -9,11 +9,11 @@ from uuid import uuid4
 
 import pytest
 
-from duecourse.adapters.dynamodb.keys import ends_key
 from duecourse.domain.ids import RunName
 from duecourse.domain.maintenance.archive import row_of
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.graph import StepOutcome
+from duecourse.stores.keys import ends_key
 from duecourse.testing.clock import SettableClock
 from tests.integration.handlers.conftest import Handler
 from tests.support.emulators import client

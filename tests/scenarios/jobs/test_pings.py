@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.job_item import to_item
 from duecourse.client import ApiError
 from duecourse.domain.jobs.job import Job, MissedPolicy, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed
+from duecourse.stores.job_item import to_item
 from duecourse.testing import Scheduler
 from duecourse.testing.faults import failing, lost
 from duecourse.usecases.report import Report

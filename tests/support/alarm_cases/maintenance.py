@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
-from duecourse.adapters.dynamodb.runs.run_changes import DynamoRunChanges
+from duecourse.adapters.dynamodb.run_changes import DynamoRunChanges
 from duecourse.domain.jobs.cursor import bucket_of
 from duecourse.domain.jobs.job import EventKind, Overlap
 from duecourse.domain.runs.coverage import OccurrenceRange

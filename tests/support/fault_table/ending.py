@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from duecourse.adapters.dynamodb.runs.run_item import from_item, lock_from_item
 from duecourse.domain.runs.overlap import has_place, has_released, held_by
+from duecourse.stores.run_item import from_item, lock_from_item
 from tests.support.fault_table.ports import Called
 from tests.support.fault_table.stage import Stage
 from tests.support.jobs import NOON

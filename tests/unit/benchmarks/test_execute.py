@@ -8,9 +8,9 @@ from benchmarks.execute.cases import CASES, Case, items, messages
 from benchmarks.execute.figures import Measured, Side
 from benchmarks.execute.report import budgets, table
 from benchmarks.wire.billing import Billed
-from duecourse.adapters.dynamodb.runs.run_item import from_item, lock_from_item
 from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.runs.overlap import has_released
+from duecourse.stores.run_item import from_item, lock_from_item
 from duecourse_schedules import compile_schedule
 
 NOW = 1_795_244_400

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         WaitQueues,
         WorkflowStore,
     )
+    from duecourse.stores.table import Tables
     from duecourse.usecases.announce import Announcements
     from duecourse.usecases.dispatch.claim import Skipping
     from duecourse.usecases.dispatch.round import Dispatch
@@ -180,10 +181,19 @@ class Wiring(Generic[S_co]):
         )
 
     @cached_property
-    def runs(self: Wiring[TableSettings]) -> RunStore:
-        from duecourse.adapters.dynamodb.runs.run_store import DynamoRunStore
+    def tables(self: Wiring[TableSettings]) -> Tables:
+        """Both tables. Requests of many writes are sent concurrently."""
+        from duecourse.adapters.dynamodb.tables import DynamoTables
+        from duecourse.stores.table import Table
 
-        return DynamoRunStore(self._dynamodb, self.settings.runs_table, self.executor)
+        names = {Table.JOBS: self.settings.jobs_table, Table.RUNS: self.settings.runs_table}
+        return DynamoTables(self._dynamodb, names, self.clock, self.threads)
+
+    @cached_property
+    def runs(self: Wiring[TableSettings]) -> RunStore:
+        from duecourse.stores import runs
+
+        return runs.RunStore(self.tables, self.executor)
 
     @cached_property
     def cursors(self: Wiring[TableSettings]) -> CursorStore:
@@ -203,23 +213,21 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def wait_queues(self: Wiring[TableSettings]) -> WaitQueues:
-        from duecourse.adapters.dynamodb.runs.wait_queues import DynamoWaitQueues
+        from duecourse.stores import waits
 
-        return DynamoWaitQueues(self._dynamodb, self.settings.runs_table)
+        return waits.WaitQueues(self.tables)
 
     @cached_property
     def inputs(self: Wiring[TableSettings]) -> Inputs:
-        from duecourse.adapters.dynamodb.runs.inputs import DynamoInputs
+        from duecourse.stores import inputs
 
-        return DynamoInputs(self._dynamodb, self.settings.runs_table)
+        return inputs.Inputs(self.tables)
 
     @cached_property
     def workflows(self: Wiring[TableSettings]) -> WorkflowStore:
-        from duecourse.adapters.dynamodb.workflows import DynamoWorkflows
+        from duecourse.stores import workflows
 
-        executor = self.threads if self._caller_waits else None
-        settings = self.settings
-        return DynamoWorkflows(self._dynamodb, settings.jobs_table, settings.runs_table, self.clock, executor)
+        return workflows.WorkflowStore(self.tables, self.clock, self.threads if self._caller_waits else None)
 
     @cached_property
     def tick_mark(self: Wiring[TableSettings | TickSettings]) -> TickMark:
@@ -248,9 +256,9 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def runs_in_progress(self: Wiring[ApiSettings]) -> RunsInProgress:
-        from duecourse.adapters.dynamodb.maintenance import DynamoRunsInProgress
+        from duecourse.stores import runs
 
-        return DynamoRunsInProgress(self._dynamodb, self.settings.runs_table)
+        return runs.RunsInProgress(self.tables)
 
     @cached_property
     def audit_store(self: Wiring[TableSettings]) -> AuditStore:
@@ -669,7 +677,7 @@ class Wiring(Generic[S_co]):
     @cached_property
     def archive(self: Wiring[ArchiveSettings]) -> ArchiveRuns:
         from duecourse.adapters.aws.s3 import S3Archive
-        from duecourse.adapters.dynamodb.runs.run_changes import DynamoRunChanges
+        from duecourse.adapters.dynamodb.run_changes import DynamoRunChanges
         from duecourse.usecases.maintenance.archive import ArchiveRuns
 
         changes = DynamoRunChanges(client("dynamodbstreams"))

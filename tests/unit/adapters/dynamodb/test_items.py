@@ -10,13 +10,12 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.wire.capacity import item_bytes, write_units
-from duecourse.adapters.dynamodb.jobs import job_item
-from duecourse.adapters.dynamodb.runs import run_item
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane, Overlap, RetryPolicy
 from duecourse.domain.runs.states import Attempt, AttemptOutcome, Run, RunState
 from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import HttpTarget, Target
+from duecourse.stores import job_item, run_item
 from tests.support.every_target import EVERY_TARGET
 from tests.support.jobs import NOON, job
 from tests.support.runs import run

@@ -12,11 +12,11 @@ import pytest
 
 from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
-from duecourse.adapters.dynamodb.keys import key
-from duecourse.adapters.dynamodb.writing import READ_BATCH, TRIES, Statement, batch_get, execute, transact
+from duecourse.adapters.dynamodb.writing import READ_BATCH, TRIES, Statement, batch_get, claimed, execute, transact
 from duecourse.adapters.dynamodb.writing import TRANSACTION_TRIES as TRANSACTIONS_TRIES
 from duecourse.api.problems import unavailable
 from duecourse.ports import ClaimResult, InlineExecutor, NoAnswerError, ServiceError, StoreBusyError
+from duecourse.stores.keys import key
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
 
@@ -126,7 +126,7 @@ def refused(code: str) -> ServiceError:
 
 def results(client: Answers, *texts: str) -> list[ClaimResult]:
     done = execute(client, [{"Statement": text} for text in texts], SettableClock(NOON), InlineExecutor())
-    return [outcome.claimed().result for outcome in done]
+    return [claimed(outcome).result for outcome in done]
 
 
 def test_dynamodb_requests_contain_25_statements_each_and_return_results_in_order() -> None:
@@ -141,7 +141,7 @@ def test_dynamodb_requests_repeat_a_throttled_statement_individually_with_growin
     statements = [{"Statement": text} for text in ("fine 1", "busy", "fine 2")]
     outcomes = execute(client, statements, clock, InlineExecutor())
     assert [outcome.code for outcome in outcomes] == [None, None, None]
-    assert [outcome.claimed().throttled for outcome in outcomes] == [0, 2, 0]
+    assert [claimed(outcome).throttled for outcome in outcomes] == [0, 2, 0]
     assert client.requests == [["fine 1", "busy", "fine 2"], ["busy"], ["busy"]]
     assert round(clock.now() - NOON, 6) == 0.3
 
@@ -149,8 +149,8 @@ def test_dynamodb_requests_repeat_a_throttled_statement_individually_with_growin
 def test_dynamodb_requests_defer_a_permanently_throttled_statement_and_report_the_reason() -> None:
     client, clock = Answers(puts_off={"busy": 99}), SettableClock(NOON)
     (outcome,) = execute(client, [{"Statement": "busy"}], clock, InlineExecutor())
-    assert outcome.claimed().result is ClaimResult.BUSY
-    assert outcome.claimed().error == "ThrottlingError: slower"
+    assert claimed(outcome).result is ClaimResult.BUSY
+    assert claimed(outcome).error == "ThrottlingError: slower"
     assert len(client.requests) == TRIES
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import state_key
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Tombstone
+from duecourse.stores import values
+from duecourse.stores.keys import state_key
 
 ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
 PRESENT = {"ConditionExpression": "attribute_exists(PK)"}

@@ -9,14 +9,10 @@ from dataclasses import astuple
 from functools import partial
 from typing import Any
 
-from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
 from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.jobs import job_item
-from duecourse.adapters.dynamodb.jobs.job_item import readable
-from duecourse.adapters.dynamodb.keys import CURSOR, JOB, LIMITS, RATE, TIMER_PREFIX, Item, job_key, key, owner_of
 from duecourse.adapters.dynamodb.writing import TableStore, conditional, read_items
-from duecourse.checks.tenants import InProgress, TenantFigures, figures_of, tenant_of
+from duecourse.checks.tenants import TenantFigures, figures_of, tenant_of
 from duecourse.domain.ids import to_basic
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor
@@ -26,6 +22,9 @@ from duecourse.domain.maintenance.index import CompletedJob, Entry, Position, Re
 from duecourse.domain.maintenance.tenants import TenantReport
 from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.ports import Finding, IndexPage, JobsPage, Undecided
+from duecourse.stores import job_item, values
+from duecourse.stores.job_item import readable
+from duecourse.stores.keys import CURSOR, JOB, LIMITS, RATE, TIMER_PREFIX, Item, job_key, key, owner_of
 
 
 class ScanStore(TableStore):
@@ -312,41 +311,6 @@ def _tenants(item: Item) -> dict[str, TenantFigures]:
 def _figures(item: Item) -> tuple[str, TenantFigures] | None:
     tenant, figures = tenant_of(item["PK"]["S"], item["SK"]["S"]), figures_of(item)
     return None if tenant is None or figures is None else (tenant, figures)
-
-
-MOST_PAGES = 4
-"""The maximum number of scan requests of a count. A page of one megabyte has about 7,000 runs and costs 128 read
-units.
-"""
-
-
-class DynamoRunsInProgress(TableStore):
-    """Implementation of ports.RunsInProgress. Only these runs are in the index."""
-
-    def __init__(self, client: Any, table: str, *, pages: int = MOST_PAGES, limit: int | None = None) -> None:
-        """A request evaluates `limit` entries, or one megabyte if it is None."""
-        super().__init__(client, table)
-        self._pages = pages
-        self._bound = {} if limit is None else {"Limit": limit}
-
-    def by_tenant(self) -> tuple[Mapping[str, InProgress], bool]:
-        found: dict[str, InProgress] = {}
-        start: dict[str, Any] = {}
-        for _ in range(self._pages):
-            answer = self._client.scan(
-                TableName=self._table,
-                IndexName="active",
-                ProjectionExpression="active_key, active_since",
-                **self._bound,
-                **start,
-            )
-            for item in answer["Items"]:
-                tenant, state, _partition = values.text(item, "active_key").split("#")
-                found[tenant] = found.get(tenant, InProgress()).with_run(state, float(item["active_since"]["N"]))
-            if "LastEvaluatedKey" not in answer:
-                return found, True
-            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
-        return found, False
 
 
 def _state(item: Item) -> JobState | None:

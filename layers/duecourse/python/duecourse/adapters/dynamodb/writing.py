@@ -11,19 +11,13 @@ conditional PartiQL correctly, moto does not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import Item
 from duecourse.ports import THROTTLED, AwsError, Claimed, ClaimResult, Clock, Executor, ServiceError, StoreBusyError
-
-RETRYABLE = THROTTLED | {"TransactionConflict", "InternalServerError"}
-"""Codes of single statements and cancelled transactions after which the same write can be retried.
-
-Amazon DynamoDB API Reference, BatchStatementError and TransactionCanceledException.
-"""
+from duecourse.stores import values
+from duecourse.stores.keys import Item
+from duecourse.stores.table import CONDITION_FAILED, NEVER, RETRYABLE, Outcome
 
 
 def condition_failed(error: AwsError) -> bool:
@@ -120,38 +114,22 @@ FIRST_WAIT_SECONDS = 0.1
 more time repeat the call.
 """
 
-CONDITION_FAILED = frozenset({"ConditionalCheckFailed", "ConditionalCheckFailedException"})
-
-NEVER = frozenset({"ValidationError", "ValidationException", "ItemCollectionSizeLimitExceeded", "DuplicateItem"})
-"""Codes of statements that fail on every retry (BatchStatementError)."""
-
 Statement = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The outcome of a statement. `code` is None if it was executed. `found` is the stored item if a condition failed
-    and the statement requested the item. `throttled` counts how many times it was throttled.
-    """
+def claimed(outcome: Outcome) -> Claimed:
+    """Return an outcome as a result of the ports: LOST if a condition failed."""
+    if outcome.code is None:
+        return Claimed(ClaimResult.WON, throttled=outcome.throttled)
+    if outcome.code in CONDITION_FAILED:
+        return Claimed(ClaimResult.LOST, throttled=outcome.throttled)
+    return Claimed(_result(outcome.code), f"{outcome.code}: {outcome.message}", outcome.throttled)
 
-    code: str | None = None
-    message: str = ""
-    found: Item | None = None
-    throttled: int = 0
 
-    def claimed(self) -> Claimed:
-        """Return the outcome as a result of the ports: LOST if a condition failed."""
-        if self.code is None:
-            return Claimed(ClaimResult.WON, throttled=self.throttled)
-        if self.code in CONDITION_FAILED:
-            return Claimed(ClaimResult.LOST, throttled=self.throttled)
-        return Claimed(self._result, f"{self.code}: {self.message}", self.throttled)
-
-    @property
-    def _result(self) -> ClaimResult:
-        if self.code in RETRYABLE:
-            return ClaimResult.BUSY
-        return ClaimResult.REFUSED if self.code in NEVER else ClaimResult.FAILED
+def _result(code: str) -> ClaimResult:
+    if code in RETRYABLE:
+        return ClaimResult.BUSY
+    return ClaimResult.REFUSED if code in NEVER else ClaimResult.FAILED
 
 
 def execute(client: Any, statements: Sequence[Statement], clock: Clock, executor: Executor) -> list[Outcome]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import CURSOR, SHARDS_KEY, Item, job_key, owner_of
 from duecourse.adapters.dynamodb.writing import TableStore
 from duecourse.domain.documents import from_document, to_document, without_defaults
 from duecourse.domain.jobs.cursor import Cursor, Firing, PlannedResume
 from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, MissedPolicy
+from duecourse.stores import values
+from duecourse.stores.keys import CURSOR, SHARDS_KEY, Item, job_key, owner_of
 from duecourse_schedules import ScheduleSpec
 
 

@@ -15,18 +15,14 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
 
-from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors import cursor_item, timers
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
-from duecourse.adapters.dynamodb.keys import CURSOR, Item, job_key, job_partition, shard_key
-from duecourse.adapters.dynamodb.runs.run_item import put_new
-from duecourse.adapters.dynamodb.values import pack
+from duecourse.adapters.dynamodb.tables import DynamoTables
 from duecourse.adapters.dynamodb.writing import (
-    CONDITION_FAILED,
     READ_BATCH,
-    Outcome,
     Statement,
     TableStore,
+    claimed,
     execute,
     transact,
 )
@@ -45,6 +41,11 @@ from duecourse.ports import (
     StoreBusyError,
     Timer,
 )
+from duecourse.stores import values
+from duecourse.stores.keys import CURSOR, Item, job_key, job_partition, shard_key
+from duecourse.stores.run_item import put_new
+from duecourse.stores.table import CONDITION_FAILED, Outcome, Table
+from duecourse.stores.values import pack
 
 _LOST = Claimed(ClaimResult.LOST)
 MAX_ERROR = 400
@@ -59,7 +60,7 @@ def _is_unknown(outcome: Outcome) -> bool:
     """
     if outcome.code in CONDITION_FAILED:
         return not outcome.found
-    return outcome.claimed().result is ClaimResult.FAILED
+    return claimed(outcome).result is ClaimResult.FAILED
 
 
 def _stands(found: Item, claim: Claim) -> bool:
@@ -153,7 +154,7 @@ class DynamoCursorStore(TableStore):
         self._threads = threads
         self._executor = threads or InlineExecutor()
         self._record = ShardRecord(client, table)
-        self._runs_table = runs_table
+        self._tables = DynamoTables(client, {Table.JOBS: table, Table.RUNS: runs_table}, clock)
 
     def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
         """Yield the due entries page by page. The next page is fetched while the caller processes the current one."""
@@ -210,12 +211,12 @@ class DynamoCursorStore(TableStore):
             wanted = claims[index]
             found = outcome.found or standing.get(job_partition(wanted.cursor.tenant, wanted.cursor.job_id))
             stands = outcome.code is not None and found is not None and _stands(found, wanted)
-            results[index] = Claimed(ClaimResult.WON, throttled=outcome.throttled) if stands else outcome.claimed()
+            results[index] = Claimed(ClaimResult.WON, throttled=outcome.throttled) if stands else claimed(outcome)
         return results
 
     def _transact(self, claim: Claim, shards: int, now: float) -> Outcome:
         """Write one claim and its records in a transaction."""
-        writes = [_update(self._table, claim, shards, now), *(put_new(run, self._runs_table) for run in claim.records)]
+        writes = [_update(self._table, claim, shards, now), *(self._tables.part(put_new(run)) for run in claim.records)]
         try:
             failed = transact(self._client, writes, self._clock)
         except StoreBusyError as busy:

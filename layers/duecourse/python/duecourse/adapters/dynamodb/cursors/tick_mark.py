@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import SHARDS_KEY, key, shard_key
 from duecourse.adapters.dynamodb.writing import TableStore, batch_get
 from duecourse.ports import Progress
+from duecourse.stores import values
+from duecourse.stores.keys import SHARDS_KEY, key, shard_key
 
 TICK_KEY = key("TICK", "LAST")
 BEAT = "ended_"

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
-from duecourse.adapters.dynamodb.keys import TIMER_PREFIX, Item, job_key, job_partition
-from duecourse.adapters.dynamodb.writing import Statement, TableStore, batch_put, execute, read_items
+from duecourse.adapters.dynamodb.writing import Statement, TableStore, batch_put, claimed, execute, read_items
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.messages import read_run_message
 from duecourse.ports import Claimed, ClaimResult, Clock, Executor, Timer
+from duecourse.stores import values
+from duecourse.stores.keys import TIMER_PREFIX, Item, job_key, job_partition
 
 KEPT_SECONDS = 7 * DAY_SECONDS
 """How long the timer of a manual run is kept after its message was sent. Index repair passes several times in this
@@ -87,7 +87,7 @@ def clear(client: Any, table: str, timers: Sequence[Timer], clock: Clock, execut
     outcomes = execute(client, statements, clock, executor)
     results = [Claimed(ClaimResult.LOST)] * len(timers)
     for index, outcome in zip(unique, outcomes, strict=True):
-        results[index] = outcome.claimed()
+        results[index] = claimed(outcome)
     return results
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import ABSENT, PRESENT
-from duecourse.adapters.dynamodb.keys import API_KEY_PREFIX, Item, tenant_key
 from duecourse.adapters.dynamodb.writing import TableStore, conditional, read_items, transact
 from duecourse.domain.runs.api_keys import ApiKey
 from duecourse.ports import AllKeys, Clock
+from duecourse.stores import values
+from duecourse.stores.keys import API_KEY_PREFIX, Item, tenant_key
 
 _FIELDS = (
     *(

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.adapters.dynamodb import conditions, values
-from duecourse.adapters.dynamodb.jobs.job_item import is_removed, marked_job
-from duecourse.adapters.dynamodb.keys import (
+from duecourse.adapters.dynamodb import conditions
+from duecourse.adapters.dynamodb.writing import TableStore, conditional
+from duecourse.domain.jobs.calendars import Calendar, entries_of, id_of
+from duecourse.domain.jobs.job import Job, JobState
+from duecourse.ports import CalendarPage, Clock
+from duecourse.stores import values
+from duecourse.stores.job_item import is_removed, marked_job
+from duecourse.stores.keys import (
     CALENDAR_PREFIX,
     MARKER_PREFIX,
     Item,
@@ -15,10 +20,6 @@ from duecourse.adapters.dynamodb.keys import (
     tag_partition,
     tenant_key,
 )
-from duecourse.adapters.dynamodb.writing import TableStore, conditional
-from duecourse.domain.jobs.calendars import Calendar, entries_of, id_of
-from duecourse.domain.jobs.job import Job, JobState
-from duecourse.ports import CalendarPage, Clock
 from duecourse_schedules.packed import copied
 
 _FIELDS = ("days", "description", "version", "revision", "updated_at", "updated_by")

@@ -11,45 +11,15 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from duecourse.adapters.dynamodb import conditions, values
+from duecourse.adapters.dynamodb import conditions
 from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
-from duecourse.adapters.dynamodb.jobs import calendars, change_items, job_item
+from duecourse.adapters.dynamodb.jobs import calendars
 from duecourse.adapters.dynamodb.jobs.api_keys import DynamoApiKeys
 from duecourse.adapters.dynamodb.jobs.calendars import DynamoCalendars
-from duecourse.adapters.dynamodb.jobs.job_item import (
-    JobMissingError,
-    is_listed,
-    is_removed,
-    marked_job,
-    marks_of,
-    read_job,
-    readable,
-    tags_added,
-    tags_changed,
-    tags_removed,
-    use_key,
-    used_key_from,
-    used_key_of,
-)
 from duecourse.adapters.dynamodb.jobs.key_limits import DynamoKeyLimits
 from duecourse.adapters.dynamodb.jobs.tenants import TRIES, DynamoSeats, JobCount, part_of, taken
-from duecourse.adapters.dynamodb.keys import (
-    CURSOR,
-    GONE,
-    JOB,
-    LIMITS,
-    MARKER_PREFIX,
-    PAYLOAD,
-    Item,
-    job_key,
-    key,
-    marker_key,
-    owner_of,
-    state_key,
-    tag_partition,
-)
-from duecourse.adapters.dynamodb.runs import run_item
+from duecourse.adapters.dynamodb.tables import DynamoTables
 from duecourse.adapters.dynamodb.writing import TableStore, batch_get, conditional, transact
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord, created
@@ -82,6 +52,39 @@ from duecourse.ports import (
     Total,
     UsedKey,
 )
+from duecourse.stores import changes as change_items
+from duecourse.stores import job_item, run_item, values
+from duecourse.stores.job_item import (
+    JobMissingError,
+    is_listed,
+    is_removed,
+    marked_job,
+    marks_of,
+    read_job,
+    readable,
+    tags_added,
+    tags_changed,
+    tags_removed,
+    use_key,
+    used_key_from,
+    used_key_of,
+)
+from duecourse.stores.keys import (
+    CURSOR,
+    GONE,
+    JOB,
+    LIMITS,
+    MARKER_PREFIX,
+    PAYLOAD,
+    Item,
+    job_key,
+    key,
+    marker_key,
+    owner_of,
+    state_key,
+    tag_partition,
+)
+from duecourse.stores.table import Table
 
 SEARCHED = 2_000
 """The maximum number of jobs that one part of a search reads: one query reads at most 1 MB (Amazon DynamoDB Developer
@@ -275,6 +278,7 @@ class DynamoJobStore(JobPages):
         super().__init__(client, table, clock)
         self._shards = shards
         self._runs_table = runs_table
+        self._tables = DynamoTables(client, {Table.JOBS: table, Table.RUNS: runs_table}, clock)
         self._record = ShardRecord(client, table)
         self._count = JobCount(client, table, clock)
         self.seats: SeatStore = DynamoSeats(client, table)
@@ -448,7 +452,7 @@ class DynamoJobStore(JobPages):
             *([self._put_cursor(cursor, changed.expires_at, **at)] if moved else []),
             *tags_changed(job, changed, self._table),
             *self._noted(record),
-            *(run_item.put_new(run, self._runs_table) for run in records),
+            *(self._tables.part(run_item.put_new(run)) for run in records),
             *taken(seats, self._table),
             *calendars.used([changed], self._table, known),
         ]
@@ -549,14 +553,14 @@ class DynamoJobStore(JobPages):
         return self._given_back(job, writes, lambda standing: conditions.is_completion(standing, job, at))
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
-        change_items.put_all(self._client, self._runs_table, records)
+        change_items.put_all(self._tables, records)
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
         job = self.get(tenant, job_id)
         creation = None if job is None or job.created_by is None else created(job)
         if creation is not None and creation.expires_at <= self._clock.now():
             creation = None
-        return change_items.page(self._client, self._runs_table, tenant, job_id, limit, before, creation)
+        return change_items.page(self._tables, tenant, job_id, limit, before, creation)
 
     def _get(self, key: Item) -> Item | None:
         item = self._item(key)
@@ -602,10 +606,10 @@ class DynamoJobStore(JobPages):
         same item.
         """
         if job.created_by is not None:
-            change_items.put_one(self._client, self._runs_table, created(job))
+            self._tables.write(change_items.put(created(job)))
 
     def _noted(self, record: ChangeRecord | None) -> list[dict[str, Any]]:
-        return [] if record is None else [change_items.put(record, self._runs_table)]
+        return [] if record is None else [self._tables.part(change_items.put(record))]
 
     def _put(self, item: Item, **condition: Any) -> dict[str, Any]:
         return {"Put": {"TableName": self._table, "Item": item} | condition}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from duecourse.adapters.dynamodb import values
 from duecourse.adapters.dynamodb.conditions import PRESENT
-from duecourse.adapters.dynamodb.keys import LIMIT_PREFIX, Item, tenant_key
 from duecourse.adapters.dynamodb.writing import TableStore, conditional
 from duecourse.domain.runs.overlap import KeyLimit
 from duecourse.ports import KeyLimitPage
+from duecourse.stores import values
+from duecourse.stores.keys import LIMIT_PREFIX, Item, tenant_key
 
 _FIELDS = ("concurrency", "per_minute", "burst", "failures", "open_seconds", "updated_at", "updated_by")
 

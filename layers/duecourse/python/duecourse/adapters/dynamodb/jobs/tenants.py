@@ -16,16 +16,15 @@ from contextlib import suppress
 from typing import Any
 from zlib import crc32
 
-from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.jobs import job_item
-from duecourse.adapters.dynamodb.jobs.job_item import readable
-from duecourse.adapters.dynamodb.keys import GONE, JOB, LIMITS, RATE, Item, job_key, owner_of, tenant_key
 from duecourse.adapters.dynamodb.writing import TableStore, batch_get, condition_failed, conditional, found, transact
 from duecourse.checks.tenants import Closed
 from duecourse.domain.jobs.job import Job, JobSnapshot, Lane, Tombstone
 from duecourse.domain.tenants.rate import NANOSECONDS, Add, Bucket, BucketChange, Restart
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import BucketConflict, Clock, NoAnswerError, ServiceError
+from duecourse.stores import job_item, values
+from duecourse.stores.job_item import readable
+from duecourse.stores.keys import GONE, JOB, LIMITS, RATE, Item, job_key, owner_of, tenant_key
 
 PARTS = 16
 PORTION = 20

@@ -10,11 +10,11 @@ from zlib import compress, decompress
 
 import orjson
 
-from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import Item, job_key
-from duecourse.adapters.dynamodb.writing import TableStore, condition_failed, found
 from duecourse.domain.jobs.backfill import Backfill, Only
 from duecourse.ports import AwsError, Input
+from duecourse.stores import values
+from duecourse.stores.keys import Item, job_key
+from duecourse.stores.table import Absent, Present, Put, Returned, Set, Table, Tables, Update
 
 PREFIX = "INPUT#"
 
@@ -25,34 +25,37 @@ _PLAIN = (
 """The fields that are attributes of the same names."""
 
 
-class DynamoInputs(TableStore):
-    """Implementation of ports.Inputs: one item `JOB#…/INPUT#.m…` for each request, however many runs it has."""
+class Inputs:
+    """The requests of callers: one item `JOB#…/INPUT#.m…` for each request, however many runs it has."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
 
     def put(self, tenant: str, job_id: str, wanted: Input) -> Input | None:
+        """Write the request if there is none with its suffix. Return None if it was written, else the existing
+        request.
+        """
         try:
-            self._client.put_item(
-                TableName=self._table,
-                Item=to_item(tenant, job_id, wanted),
-                ConditionExpression="attribute_not_exists(PK)",
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            )
-        except AwsError as error:
-            item = found(error)
-            # No item was returned or found: it has just expired.
-            standing = self.get(tenant, job_id, wanted.suffix) if item is None else from_item(item)
-            if standing == wanted:
-                return None  # the response of this request's own write was lost
-            if not condition_failed(error):
+            written = self._tables.write(Put(Table.RUNS, to_item(tenant, job_id, wanted), Absent()), Returned.FOUND)
+        except AwsError:
+            if self.get(tenant, job_id, wanted.suffix) != wanted:
                 raise
-            return standing
-        return None
+            return None  # the response of this request's own write was lost
+        if written.held:
+            return None
+        # No item was returned or found: it has just expired.
+        standing = self.get(tenant, job_id, wanted.suffix) if written.item is None else from_item(written.item)
+        return None if standing == wanted else standing
 
     def get(self, tenant: str, job_id: str, suffix: str) -> Input | None:
-        item = self._item(job_key(tenant, job_id, PREFIX + suffix))
+        """Return the request with that suffix. Strongly consistent."""
+        item = self._tables.get(Table.RUNS, job_key(tenant, job_id, PREFIX + suffix))
         return None if item is None else from_item(item)
 
     def mark_sent(self, tenant: str, job_id: str, suffix: str) -> None:
-        self._update(job_key(tenant, job_id, PREFIX + suffix), "SET #sent = :yes", "attribute_exists(PK)", yes=True)
+        """Record that all messages of the request were sent."""
+        key = job_key(tenant, job_id, PREFIX + suffix)
+        self._tables.write(Update(Table.RUNS, key, (Set("sent", True),), Present()))
 
 
 def to_item(tenant: str, job_id: str, wanted: Input) -> Item:

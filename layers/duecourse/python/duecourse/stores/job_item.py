@@ -15,8 +15,13 @@ from dataclasses import astuple, fields
 from hashlib import blake2b
 from typing import Any, TypeVar
 
-from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import (
+from duecourse.domain.documents import read_fields, without_defaults
+from duecourse.domain.jobs.job import Definition, Job, JobDefinition, JobState, Reservation
+from duecourse.domain.targets.kinds import TARGETS, stored_target, target_of
+from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.ports import JobFilter, UsedKey
+from duecourse.stores import values
+from duecourse.stores.keys import (
     GONE,
     JOB,
     MARKER_PREFIX,
@@ -29,11 +34,6 @@ from duecourse.adapters.dynamodb.keys import (
     state_key,
     tenant_key,
 )
-from duecourse.domain.documents import read_fields, without_defaults
-from duecourse.domain.jobs.job import Definition, Job, JobDefinition, JobState, Reservation
-from duecourse.domain.targets.kinds import TARGETS, stored_target, target_of
-from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.ports import JobFilter, UsedKey
 from duecourse_schedules import ScheduleSpec
 
 T = TypeVar("T")

@@ -8,34 +8,27 @@ Index repair and the audit scan the jobs table, so that table must not grow with
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.keys import CHANGE_PREFIX, Item, changes_partition, key, owner_of
-from duecourse.adapters.dynamodb.writing import batch_put, read_items
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.ports import ChangePage
+from duecourse.stores import values
+from duecourse.stores.keys import CHANGE_PREFIX, Item, changes_partition, key, owner_of
+from duecourse.stores.table import Prefix, Put, Query, Table, Tables, pages
 
 
-def put(record: ChangeRecord, table: str) -> dict[str, Any]:
-    """Return the write of a change record as part of a transaction. Writing the same record twice creates one item."""
-    return {"Put": {"TableName": table, "Item": to_item(record)}}
+def put(record: ChangeRecord) -> Put:
+    """Return the write of a change record. Writing the same record twice creates one item."""
+    return Put(Table.RUNS, to_item(record))
 
 
-def put_one(client: Any, table: str, record: ChangeRecord) -> None:
-    """Write a change record. A repeated request writes the same item."""
-    client.put_item(TableName=table, Item=to_item(record))
-
-
-def put_all(client: Any, table: str, records: Sequence[ChangeRecord]) -> None:
+def put_all(tables: Tables, records: Sequence[ChangeRecord]) -> None:
     """Write the change records. A repeated request writes the same items."""
-    batch_put(client, table, [to_item(record) for record in records])
+    tables.put_many(Table.RUNS, [to_item(record) for record in records])
 
 
 def page(
-    client: Any,
-    table: str,
+    tables: Tables,
     tenant: str,
     job_id: str,
     limit: int,
@@ -48,24 +41,14 @@ def page(
     own = [] if creation is None else [to_item(creation)]
     found = {_place(item): item for item in own if before is None or _place(item) < before}
     partition = changes_partition(tenant, job_id)
-    found |= {_place(item): item for item in _newest(client, table, partition, limit, before)}
+    start = None if before is None else key(partition, CHANGE_PREFIX + before)
+    # A caller that has just changed a job expects to see the change.
+    named = Prefix("SK", CHANGE_PREFIX)
+    query = Query(Table.RUNS, partition, named, newest=True, consistent=True, limit=limit + 1, start=start)
+    found |= {_place(item): item for item in pages(tables, query)}
     items = [found[place] for place in sorted(found, reverse=True)]
     following = _place(items[limit - 1]) if len(items) > limit else None
     return ChangePage(tuple(from_item(item) for item in items[:limit]), following)
-
-
-def _newest(client: Any, table: str, partition: str, limit: int, before: str | None) -> Iterator[Item]:
-    """Return the newest records of a partition, one more than `limit`."""
-    return read_items(
-        client,
-        TableName=table,
-        KeyConditionExpression="PK = :partition AND begins_with(SK, :prefix)",
-        ExpressionAttributeValues=values.pack({":partition": partition, ":prefix": CHANGE_PREFIX}),
-        ScanIndexForward=False,
-        ConsistentRead=True,  # a caller that has just changed a job expects to see the change
-        limit=limit + 1,
-        start=None if before is None else key(partition, CHANGE_PREFIX + before),
-    )
 
 
 def to_item(record: ChangeRecord) -> Item:

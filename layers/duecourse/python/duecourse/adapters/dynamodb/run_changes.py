@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from duecourse.adapters.dynamodb.keys import RUN_PREFIX, Item
-from duecourse.adapters.dynamodb.runs.run_item import from_item
 from duecourse.domain.maintenance.archive import REMOVE, RunChange, Unreadable
 from duecourse.domain.runs.states import Run
 from duecourse.ports import ServiceError
 from duecourse.ports.archive import Stretch
+from duecourse.stores.keys import RUN_PREFIX, Item
+from duecourse.stores.run_item import from_item
 
 TRIMMED = "TrimmedDataAccessException"
 GONE = "ResourceNotFoundException"

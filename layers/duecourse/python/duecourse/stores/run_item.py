@@ -13,12 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
-from duecourse.adapters.dynamodb import values
-from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.keys import ACTIVE, RUN_PREFIX, Item, job_key, owner_of
 from duecourse.domain.ids import RunIdentity, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Lane
@@ -37,6 +34,9 @@ from duecourse.domain.runs.states import (
     is_listed,
     state_since,
 )
+from duecourse.stores import values
+from duecourse.stores.keys import LOCK, RUN_PREFIX, Item, job_key, owner_of
+from duecourse.stores.table import ACTIVE, DEAD, Absent, Condition, Index, Put, Table, any_of, holds
 
 EARLIER = "earlier"
 
@@ -187,30 +187,20 @@ def to_item(run: Run) -> Item:
     return with_earlier(item, run) if run.earlier else item
 
 
-class Index(NamedTuple):
-    """The attributes of the keys of an index by state."""
-
-    key: str
-    since: str
-
-
-DEAD_INDEX, ACTIVE_INDEX = Index("dead_key", "died_at"), Index("active_key", "active_since")
-
-
 def index_of(state: RunState) -> Index:
     """Return the index that has the runs in this state."""
-    return DEAD_INDEX if state in UNSUCCESSFUL else ACTIVE_INDEX
+    return DEAD if state in UNSUCCESSFUL else ACTIVE
 
 
-def index_keys(run: Run) -> dict[str, object]:
+def index_keys(run: Run) -> dict[str, str | float]:
     """Return the attributes that put a run into its index."""
     index = index_of(run.state)
-    return {index.key: state_key(run.tenant, run.state, run.job_id), index.since: state_since(run)}
+    return {index.partition: state_key(run.tenant, run.state, run.job_id), index.sort: state_since(run)}
 
 
-def put_new(run: Run, table: str) -> Item:
-    """Return the part of a transaction that writes a record if none exists."""
-    return {"Put": {"TableName": table, "Item": to_item(run), "ConditionExpression": "attribute_not_exists(PK)"}}
+def put_new(run: Run) -> Put:
+    """Return the write of a record that does not exist yet."""
+    return Put(Table.RUNS, to_item(run), Absent())
 
 
 def state_key(tenant: str, state: RunState, job_id: str) -> str:
@@ -243,7 +233,7 @@ def from_item(item: Item) -> Run:
         until = float(item["waiting_until"]["N"])
         own["deadlines"] = Deadlines(until, **{name: _READ[name](item, name) for name in _DEADLINES[1:]})
     if state is RunState.RUNNING:
-        own["listed"] = ACTIVE_INDEX.key in item
+        own["listed"] = ACTIVE.partition in item
     if "result" in item:
         own["result"] = values.parse(values.text(item, "result"))
     return STATES[state](
@@ -279,12 +269,12 @@ LOCK_SECONDS = 400 * DAY_SECONDS
 
 def lock_key(tenant: str, job_id: str, place: int = 0) -> Item:
     """Return the key of the overlap lock of a place: `ACTIVE`, then `ACTIVE#001` and so on."""
-    return job_key(tenant, job_id, f"{ACTIVE}#{place:03d}" if place else ACTIVE)
+    return job_key(tenant, job_id, f"{LOCK}#{place:03d}" if place else LOCK)
 
 
 def place_of_lock(item: Item) -> int:
     """Return the place of an overlap lock."""
-    return int(values.text(item, "SK").removeprefix(ACTIVE).removeprefix("#") or 0)
+    return int(values.text(item, "SK").removeprefix(LOCK).removeprefix("#") or 0)
 
 
 def lock_item(tenant: str, job_id: str, lock: Lock, place: int = 0) -> Item:
@@ -301,13 +291,11 @@ def lock_item(tenant: str, job_id: str, lock: Lock, place: int = 0) -> Item:
     )
 
 
-def is_lock(standing: Lock | None) -> dict[str, Any]:
+def is_lock(standing: Lock | None) -> Condition:
     """Return the condition that the lock is exactly this one, or that there is none."""
     if standing is None:
-        return dict(ABSENT)
-    condition = holds({"holder": standing.holder, "until": standing.until, "rank": standing.rank})
-    condition["ConditionExpression"] = f"attribute_not_exists(PK) OR ({condition['ConditionExpression']})"
-    return condition
+        return Absent()
+    return any_of(Absent(), holds({"holder": standing.holder, "until": standing.until, "rank": standing.rank}))
 
 
 def lock_from_item(item: Item) -> Lock:
