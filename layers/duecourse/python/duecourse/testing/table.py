@@ -19,7 +19,6 @@ from threading import Lock
 from typing import Any, TypeVar
 from zlib import crc32
 
-from duecourse.stores.values import attribute
 from duecourse.ports import ServiceError
 from duecourse.stores.table import (
     DUE,
@@ -35,6 +34,7 @@ from duecourse.stores.table import (
     Condition,
     Delete,
     In,
+    Index,
     Item,
     Not,
     Outcome,
@@ -54,6 +54,7 @@ from duecourse.stores.table import (
     Write,
     Written,
 )
+from duecourse.stores.values import attribute
 
 _ITEM_BYTES = 400 * 1024
 _PAGE_BYTES = 1024 * 1024
@@ -91,44 +92,33 @@ class _RejectedError(ServiceError):
         self.value = value
 
 
-@dataclass(frozen=True, slots=True)
-class _Keys:
-    """The key attributes of a table or index. `all` includes the primary key."""
+_PRIMARY = {table: Index(table, "", "PK", "SK") for table in Table}
+"""The tables themselves, as if they were indexes."""
 
-    partition: str
-    sort: str
-    number: bool
-    keys_only: bool
-    all: tuple[str, ...]
+_ORDERS = {
+    table: (primary, *(index for index in INDEXES if index.table is table)) for table, primary in _PRIMARY.items()
+}
+_NAMES = {
+    index.name: tuple(dict.fromkeys(("PK", "SK", index.partition, index.sort)))
+    for indexes in _ORDERS.values()
+    for index in indexes
+}
+"""The attributes of all keys that an index has."""
 
-    def entry(self, item: Item) -> Entry:
-        sort = item[self.sort]
-        return Decimal(sort["N"]) if self.number else sort["S"], item["PK"]["S"], item["SK"]["S"]
+_KEY = {"PK": ("S", _PARTITION_BYTES), "SK": ("S", _SORT_BYTES)}
+"""The type and the maximum length of the attributes of a primary key."""
 
-
-_PRIMARY = {"PK": ("S", _PARTITION_BYTES), "SK": ("S", _SORT_BYTES)}
-
-
-def _key_attributes(table: Table) -> dict[str, tuple[str, int]]:
-    """Return the type and the maximum length of each attribute that is a key of the table or of an index."""
-    found = dict(_PRIMARY)
-    for index in INDEXES:
-        if index.table is table:
-            found |= {index.partition: ("S", _PARTITION_BYTES), index.sort: ("N" if index.number else "S", _SORT_BYTES)}
-    return found
+_KEYS = {
+    table: {index.partition: ("S", _PARTITION_BYTES) for index in indexes}
+    | {index.sort: ("N" if index.number else "S", _SORT_BYTES) for index in indexes}
+    for table, indexes in _ORDERS.items()
+}
+"""The type and the maximum length of all attributes that are keys of a table or of its indexes."""
 
 
-def _all_keys(table: Table) -> dict[str, _Keys]:
-    found = {"": _Keys("PK", "SK", number=False, keys_only=False, all=("PK", "SK"))}
-    for index in INDEXES:
-        if index.table is table:
-            names = ("PK", "SK", index.partition, index.sort)
-            found[index.name] = _Keys(index.partition, index.sort, index.number, index.keys_only, names)
-    return found
-
-
-_KEY_ATTRIBUTES = {table: _key_attributes(table) for table in Table}
-_KEYS = {table: _all_keys(table) for table in Table}
+def _entry(index: Index, item: Item) -> Entry:
+    sort = item[index.sort]
+    return Decimal(sort["N"]) if index.number else sort["S"], item["PK"]["S"], item["SK"]["S"]
 
 
 # -- Values --------------------------------------------------------------------------------------------------------
@@ -170,10 +160,9 @@ def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def _size(value: Item) -> int:
-    ((kind, content),) = value.items()
+def _size(kind: str, content: Any) -> int:
     if kind == "S":
-        return _bytes(content)
+        return len(content) if content.isascii() else len(content.encode())
     if kind == "N":
         digits = len(content.replace(".", "").strip("-0"))
         return (digits + 1) // 2 + (2 if content.startswith("-") else 1)
@@ -181,7 +170,7 @@ def _size(value: Item) -> int:
 
 
 def _sizes(item: Item) -> int:
-    return sum(_bytes(name) + _size(value) for name, value in item.items())
+    return sum(_bytes(name) + _size(*each) for name, value in item.items() for each in value.items())
 
 
 def _copy(item: Item) -> Item:
@@ -287,10 +276,9 @@ def _operands(changes: Sequence[Change]) -> list[tuple[Change, Any]]:
     for change in changes:
         match change:
             case Set(_, value) | Add(_, value) | RemoveFrom(_, value):
-                operand = _stored(attribute(value))
-                if _size(operand) > _ITEM_BYTES:
+                found.append((change, _stored(attribute(value))))
+                if _sizes({"": found[-1][1]}) > _ITEM_BYTES:
                     raise _RejectedError("the size of a value exceeds that of an item")
-                found.append((change, operand))
             case Remove():
                 found.append((change, None))
     return found
@@ -301,7 +289,7 @@ def _changed(item: Item, changes: Sequence[tuple[Change, Any]]) -> Item:
     after = item.copy()
     for change, operand in changes:
         name = change.name
-        if name in _PRIMARY:
+        if name in _KEY:
             raise _RejectedError(f"cannot update attribute {name}: it is part of the key", whole=False)
         match change:
             case Set():
@@ -345,9 +333,9 @@ def _check_keys(item: Item, keys: dict[str, tuple[str, int]]) -> None:
 
 
 def _where(key: Item) -> Where:
-    if key.keys() != _PRIMARY.keys():
+    if key.keys() != _KEY.keys():
         raise _RejectedError("the key does not match the schema")
-    _check_keys({name: _stored(value) for name, value in key.items()}, _PRIMARY)
+    _check_keys({name: _stored(value) for name, value in key.items()}, _KEY)
     return key["PK"]["S"], key["SK"]["S"]
 
 
@@ -363,14 +351,14 @@ class _Record:
     @classmethod
     def of(cls, table: Table, item: Item, *, whole: bool) -> _Record:
         """`item` has stored values. `whole` is how an item that is too large is rejected."""
-        _check_keys(item, _KEY_ATTRIBUTES[table])
+        _check_keys(item, _KEYS[table])
         size = _sizes(item)
         if size > _ITEM_BYTES:
             raise _RejectedError("item size has exceeded the maximum allowed size", whole=whole)
         places = tuple(
-            (name, item[keys.partition]["S"], keys.entry(item))
-            for name, keys in _KEYS[table].items()
-            if keys.partition in item and keys.sort in item
+            (index.name, item[index.partition]["S"], _entry(index, item))
+            for index in _ORDERS[table]
+            if index.partition in item and index.sort in item
         )
         return cls(item, (item["PK"]["S"], item["SK"]["S"]), size, places)
 
@@ -378,7 +366,7 @@ class _Record:
     def put(cls, table: Table, item: Item) -> _Record:
         """Return the record of an item that a request has."""
         stored = {_named(name): _stored(value) for name, value in item.items()}
-        if not _PRIMARY.keys() <= stored.keys():
+        if not _KEY.keys() <= stored.keys():
             raise _RejectedError("one of the required keys was not given a value")
         return cls.of(table, stored, whole=True)
 
@@ -398,7 +386,7 @@ class _Records:
     expiring: list[tuple[Decimal, Where]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.orders = {name: {} for name in _KEYS[self.table]}
+        self.orders = {index.name: {} for index in _ORDERS[self.table]}
 
     def replace(self, where: Where, new: _Record | None) -> None:
         """Write or remove a record."""
@@ -500,7 +488,7 @@ class MemoryTables:
 
     def put_many(self, table: Table, items: Sequence[Item]) -> None:
         with self._lock:
-            _distinct([_where({name: item[name] for name in _PRIMARY if name in item}) for item in items])
+            _distinct([_where({name: item[name] for name in _KEY if name in item}) for item in items])
             for begin in range(0, len(items), _BATCH):
                 batch = [_Record.put(table, item) for item in items[begin : begin + _BATCH]]
                 for record in batch:
@@ -584,92 +572,83 @@ class MemoryTables:
 
     # -- Reads -----------------------------------------------------------------------------------------------------
 
-    def _queried(self, query: Query) -> tuple[_Keys, Sequence[Entry]]:
-        """Return the keys of a query and the entries that it evaluates, in order."""
-        keys, start = self._searched(query)
+    def _queried(self, query: Query) -> tuple[Index, Sequence[Entry]]:
+        """Return the index of a query and the entries that it evaluates, in order."""
+        index, start = self._searched(query)
         if query.index is not None and query.consistent:
             raise _RejectedError("consistent reads are not supported on global secondary indexes")
-        _check_key(keys.partition, query.partition, "S", _PARTITION_BYTES)
+        _check_operand(index.partition, query.partition, "S", _PARTITION_BYTES)
         if query.sort is not None:
-            _check_sort(query.sort, keys)
-        if query.only is not None and {keys.partition, keys.sort} & _names(query.only):
+            _check_sort(query.sort, index)
+        if query.only is not None and {index.partition, index.sort} & _names(query.only):
             raise _RejectedError("a filter of a query can only contain attributes that are no keys")
-        entries = self._order(query).get(query.partition, [])
+        entries = self._records[query.table].orders[index.name].get(query.partition, [])
         begin, end = _range(entries, query.sort)
         if start is not None:
-            if start[keys.partition]["S"] != query.partition or not _checked(query.sort, start):
+            if start[index.partition]["S"] != query.partition or not _checked(query.sort, start):
                 raise _RejectedError("the provided starting key does not match the range key predicate")
             if query.newest:
-                end = min(end, bisect_left(entries, keys.entry(start)))
+                end = min(end, bisect_left(entries, _entry(index, start)))
             else:
-                begin = max(begin, bisect_right(entries, keys.entry(start)))
-        return keys, entries[begin:end][::-1] if query.newest else entries[begin:end]
+                begin = max(begin, bisect_right(entries, _entry(index, start)))
+        return index, entries[begin:end][::-1] if query.newest else entries[begin:end]
 
-    def _scanned(self, scan: Scan) -> tuple[_Keys, Iterator[Entry]]:
-        """Return the keys of a scan and the entries that it evaluates, in order."""
-        keys, start = self._searched(scan)
-        if not 0 <= scan.part < scan.parts:
-            raise _RejectedError("a part must be less than the number of parts")
-        first = "" if start is None else start[keys.partition]["S"]
-        if start is not None and not _in_part(first, scan):
-            raise _RejectedError("the provided starting key must lie within the part")
-        order = self._order(scan)
+    def _scanned(self, scan: Scan) -> tuple[Index, Iterator[Entry]]:
+        """Return the index of a scan and the entries that it evaluates, in order."""
+        index, start = self._searched(scan)
+        first = "" if start is None else start[index.partition]["S"]
+        if not 0 <= scan.part < scan.parts or (start is not None and not _in_part(first, scan)):
+            raise _RejectedError("the part does not exist, or the provided starting key is not in it")
+        order = self._records[scan.table].orders[index.name]
 
         def entries(partition: str) -> list[Entry]:
             found = order[partition]
-            return found[bisect_right(found, keys.entry(start)) :] if start and partition == first else found
+            return found[bisect_right(found, _entry(index, start)) :] if start and partition == first else found
 
         partitions = (each for each in sorted(order) if each >= first and _in_part(each, scan))
-        return keys, chain.from_iterable(map(entries, partitions))
+        return index, chain.from_iterable(map(entries, partitions))
 
-    def _order(self, search: Query | Scan) -> dict[str, list[Entry]]:
-        return self._records[search.table].orders[_index(search)]
-
-    def _searched(self, search: Query | Scan) -> tuple[_Keys, Item | None]:
-        """Return the keys and the start of a query or scan. Raises _RejectedError for what is invalid in both."""
-        keys = _KEYS[search.table].get(_index(search))
-        if keys is None:
+    def _searched(self, search: Query | Scan) -> tuple[Index, Item | None]:
+        """Return the index and the start of a query or scan. Raises _RejectedError for what is invalid in both."""
+        index = search.index or _PRIMARY[search.table]
+        if index not in _ORDERS[search.table]:
             raise _RejectedError("the table does not have the specified index")
         if search.limit is not None and search.limit < 1:
             raise _RejectedError("the limit must be at least 1")
-        names = {_named(name) for name in search.read}
-        if len(names) < len(search.read):
+        used = {_named(name) for name in search.read}
+        if len(used) < len(search.read):
             raise _RejectedError("two document paths overlap with each other")
         if search.only is not None:
             _checked(search.only, {})
-            names |= _names(search.only)
-        if keys.keys_only and not names <= {*keys.all}:
+            used |= _names(search.only)
+        if index.keys_only and not used <= {*_NAMES[index.name]}:
             raise _RejectedError("the index does not project all attributes")
         if search.start is None:
-            return keys, None
-        if search.start.keys() != {*keys.all}:
+            return index, None
+        if search.start.keys() != {*_NAMES[index.name]}:
             raise _RejectedError("the provided starting key is invalid")
         start = {name: _stored(value) for name, value in search.start.items()}
-        _check_keys(start, _KEY_ATTRIBUTES[search.table])
-        return keys, start
+        _check_keys(start, _KEYS[search.table])
+        return index, start
 
-    def _page(self, search: Query | Scan, keys: _Keys, entries: Iterable[Entry]) -> Page:
+    def _page(self, search: Query | Scan, index: Index, entries: Iterable[Entry]) -> Page:
         """Evaluate entries until the limit or the size of a page is reached."""
-        records = self._records[search.table].by_key
-        read = search.read or (keys.all if keys.keys_only else ())
+        records, keys = self._records[search.table].by_key, _NAMES[index.name]
+        read = search.read or (keys if index.keys_only else ())
         found: list[Item] = []
         size, last = 0, Item()
         for evaluated, (_, partition, sort) in enumerate(entries, start=1):
             record = records[partition, sort]
             item = record.item
-            size += _sizes(_only(item, keys.all)) if keys.keys_only else record.size
+            size += _sizes(_only(item, keys)) if index.keys_only else record.size
             if size > _PAGE_BYTES and last:
-                return Page(found, _copy(_only(last, keys.all)))
+                return Page(found, _copy(_only(last, keys)))
             last = item
             if search.only is None or _holds(search.only, item):
                 found.append(_copy(_only(item, read) if read else item))
             if evaluated == search.limit:
-                return Page(found, _copy(_only(item, keys.all)))
+                return Page(found, _copy(_only(item, keys)))
         return Page(found, None)
-
-
-def _index(search: Query | Scan) -> str:
-    return "" if search.index is None else search.index.name
 
 
 def _in_part(partition: str, scan: Scan) -> bool:
@@ -684,13 +663,13 @@ def _names(condition: Condition) -> set[str]:
     return {part.name for part in _parts(condition) if not isinstance(part, All | AnyOf | Not)}
 
 
-def _check_key(name: str, value: Value, kind: str, longest: int) -> None:
+def _check_operand(name: str, value: Value, kind: str, longest: int) -> None:
     _check_keys({name: _stored(attribute(value))}, {name: (kind, longest)})
 
 
-def _check_sort(sort: Compare | Between | Prefix, keys: _Keys) -> None:
-    if sort.name != keys.sort:
-        raise ValueError(f"{sort.name} is not the sort key {keys.sort}")
+def _check_sort(sort: Compare | Between | Prefix, index: Index) -> None:
+    if sort.name != index.sort:
+        raise ValueError(f"{sort.name} is not the sort key {index.sort}")
     _holds(sort, {})
     match sort:
         case Between(name, low, high):
@@ -698,7 +677,7 @@ def _check_sort(sort: Compare | Between | Prefix, keys: _Keys) -> None:
         case Compare(name, _, value) | Prefix(name, value):
             values = (value,)
     for each in values:
-        _check_key(name, each, "N" if keys.number else "S", _SORT_BYTES)
+        _check_operand(name, each, "N" if index.number else "S", _SORT_BYTES)
 
 
 def _range(entries: list[Entry], sort: Compare | Between | Prefix | None) -> tuple[int, int]:
