@@ -1,6 +1,7 @@
 """Requests to both tables that are drawn: mostly valid, sometimes odd or too large."""
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 from duecourse.stores.table import (
@@ -40,9 +41,30 @@ TEXTS = ("a", "b", "ab", "é", "𝄞")
 NUMBERS = (0, 1, 2, 3, -1, 1.5, 0.1, 1764288000.123)
 SETS = tuple(frozenset(each) for each in (("a",), ("a", "b"), ("é", ""), ("a", "b", "é")))
 ODD_NUMBERS = (-0.0, 1e100, 9e125, 1e126, 1e-130, 1e-131, 10**37, 10**38 - 1, 10**38 + 1, float("nan"), float("-inf"))
-LENGTHS = (("a", 0), ("a", 1024), ("a", 1025), ("a", 2049), ("a", 150_000), ("a", 409_500), ("é", 204_801))
+LENGTHS = (("a", 0), ("a", 1024), ("a", 1025), ("a", 2049), ("a", 150_000), ("a", 409_500), ("é", 204_750))
 METHODS = (*["write"] * 4, "put_many", "write_many", "transact", "get", "get_many", "query", "query", "scan", "count")
+NUMERIC = {"count", *(index.sort for index in INDEXES if index.number)}
 ORDERS = ("=", "<", "<=", ">", ">=")
+
+
+def names(table: Table) -> tuple[str, ...]:
+    """The attributes of items without those of the primary key."""
+    keys = (name for index in INDEXES if index.table is table for name in (index.partition, index.sort))
+    return ("x", "count", "tags", *dict.fromkeys(keys))
+
+
+def stock(table: Table) -> list[Item]:
+    """Ten items with most attributes, for requests that find something."""
+    items = []
+    for number, (partition, sort) in enumerate(product(("p", "q"), TEXTS)):
+        item = {"PK": attribute(partition), "SK": attribute(sort)}
+        for place, name in enumerate(names(table)):
+            usual: tuple[Value, ...] = NUMBERS if name in NUMERIC else SETS if name == "tags" else TEXTS[:3]
+            values = (TEXTS, NUMBERS, SETS)[number % 3] if name == "x" else usual
+            if (number + place) % 5:
+                item[name] = attribute(values[(number + place) % len(values)])
+        items.append(item)
+    return items
 
 
 class Drawn:
@@ -52,9 +74,7 @@ class Drawn:
         self._pick = pick
         self._table: Table = pick(tuple(Table))
         self._indexes = tuple(index for index in INDEXES if index.table is self._table)
-        keys = [name for index in self._indexes for name in (index.partition, index.sort)]
-        self._names = ("x", "count", "tags", *keys)
-        self._numbers = {"count", *(index.sort for index in self._indexes if index.number)}
+        self._names = names(self._table)
 
     def request(self) -> Request:
         """A request to the table that was picked."""
@@ -107,7 +127,7 @@ class Drawn:
             odd: Value = self._pick((ODD_NUMBERS, (frozenset(),), (True, False))[kind])
             return odd
         usual: tuple[Value, ...] = TEXTS
-        if name in self._numbers:
+        if name in NUMERIC:
             usual = NUMBERS
         elif name in ("tags", "x"):
             usual = SETS if name == "tags" else self._pick((TEXTS, NUMBERS, SETS, (True, False)))
@@ -208,9 +228,9 @@ class Drawn:
             case None:
                 return None
             case "order":
-                return Compare(name, self._pick(ORDERS), self._value(name if name in self._numbers else "SK"))
+                return Compare(name, self._pick(ORDERS), self._value(name if name in NUMERIC else "SK"))
             case "prefix":
                 return Prefix(name, self._pick((*TEXTS, "")))
             case _:
-                values = NUMBERS if name in self._numbers else TEXTS
+                values = NUMBERS if name in NUMERIC else TEXTS
                 return Between(name, *sorted((self._pick(values), self._pick(values))))

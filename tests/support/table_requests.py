@@ -6,7 +6,20 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from duecourse.ports import ServiceError
-from duecourse.stores.table import INDEXES, Delete, Index, Item, Outcome, Page, Query, Scan, Table, Tables, Written
+from duecourse.stores.table import (
+    INDEXES,
+    Between,
+    Delete,
+    Index,
+    Item,
+    Outcome,
+    Page,
+    Query,
+    Scan,
+    Table,
+    Tables,
+    Written,
+)
 
 EXACT = 2
 """Up to this limit, items of 400 KB fit into a page of 1 MB. It is undocumented whether the item that exceeds it is in
@@ -37,7 +50,10 @@ class Request(NamedTuple):
             if first.index is not None:
                 return [_plain(each).get(first.index.sort) for each in found], _ordered(found)
             exact = to.query(first) if first.limit is not None and first.limit <= EXACT else None
-            return list(map(_plain, found)), exact and (len(exact.items), exact.last)
+            return list(map(_plain, found)), exact and (len(exact.items), _last(first, exact.last))
+        if self.method == "count":
+            number, last = to.count(first)
+            return number, _last(first, last)
         if self.method == "scan":
             parts = [replace(first, part=part) for part in range(first.parts)] if first.part == 0 else [first]
             return _ordered(item for part in parts for page in _pages(to, part) for item in page.items)
@@ -52,6 +68,12 @@ class Request(NamedTuple):
                 return _ordered(items)
             case other:
                 return other
+
+
+def _last(query: Query, last: Item | None) -> Item | None:
+    """Where the next page starts. At an upper bound, DynamoDB Local knows that nothing follows; it need not."""
+    inclusive = isinstance(query.sort, Between) or (query.sort is not None and getattr(query.sort, "how", "") == "<=")
+    return None if inclusive or (query.newest and query.sort is not None) else last
 
 
 def _pages(to: Tables, search: Query | Scan) -> Iterator[Page]:
