@@ -204,7 +204,7 @@ def drawn(seed: int) -> list[Request]:
     return [Drawn(random.choice).request() for _ in range(40)]
 
 
-@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(n, marks=pytest.mark.extended) for n in range(8, 50))])
+@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(n, marks=pytest.mark.extended) for n in range(12, 50))])
 def test_memory_table_has_the_results_of_ministack(ministack_tables: Tables, seed: int) -> None:
     compare(ministack_tables, drawn(seed), lax=True)
 

@@ -10,6 +10,7 @@ from duecourse.stores.table import (
     Absent,
     Add,
     AnyOf,
+    Between,
     Compare,
     Delete,
     Item,
@@ -95,6 +96,13 @@ def test_memory_tables_return_at_most_a_megabyte_at_once(tables: MemoryTables) -
     assert (len(page.items), page.last) == (3, key("2"))
     assert tables.count(Query(JOBS, "p", only=Absent("x"))) == (0, key("2"))
     assert len([*pages(tables, Query(JOBS, "p", newest=True))]) == 6
+
+
+def test_memory_tables_include_both_bounds_of_a_range(tables: MemoryTables) -> None:
+    tables.write(Put(JOBS, {**key(), "n": {"N": "2"}}))
+    ranges = [(0, 1), (0, 2), (2, 2), (2, 3), (3, 4)]
+    held = [tables.write(Update(JOBS, key(), (Set("x", 1),), Between("n", *each))).held for each in ranges]
+    assert held == [False, True, True, True, False]
 
 
 def test_memory_tables_execute_all_writes_of_a_transaction_or_none(tables: MemoryTables) -> None:
