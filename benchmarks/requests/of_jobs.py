@@ -52,7 +52,6 @@ def of_jobs() -> Iterator[Case]:
     yield get("GET /v1/jobs", "100 jobs with 10 schedules, which move off most days", limit="100", prefix="moved")
     yield get("GET /v1/jobs/{job_id}", "a payload of 200 KB", "/v1/jobs/large-000")
     yield get("GET /v1/jobs/{job_id}/history", "100 changes", "/v1/jobs/changed/history", limit="100")
-    yield Case("POST /v1/jobs/{job_id}/rename", "a payload of 200 KB, 20 tags", _rename)
     yield Case("POST /v1/jobs/{job_id}/pause", "a payload of 200 KB", _pause)
     yield Case("POST /v1/jobs/{job_id}/resume", "a payload of 200 KB", _resume)
     yield Case("POST /v1/jobs/{job_id}/pause", "a workflow of 300 jobs of 40 KB, with tag-scoped permission", _narrowed)
@@ -192,13 +191,6 @@ def _delete(desk: Desk) -> Event:
     job_id = f"left-{next(desk.numbers)}"
     desk.send("/v1/jobs", JOB | {"id": job_id, "payload": LARGE, "tags": [f"tag-{number}" for number in range(20)]})
     return api_event("DELETE", f"/v1/jobs/{job_id}", content_type=None)
-
-
-def _rename(desk: Desk) -> Event:
-    job_id = f"left-{next(desk.numbers)}"
-    tags = [f"tag-{number}" for number in range(20)]
-    desk.send("/v1/jobs", JOB | {"id": job_id, "schedule": "0 0 1 1 *", "payload": LARGE, "tags": tags})
-    return compact("POST", f"/v1/jobs/{job_id}/rename", {"to": f"moved-{job_id}"})
 
 
 def fat_workflow(count: int) -> Event:

@@ -397,20 +397,3 @@ def test_job_page_shows_foreign_text_literally(scheduler: Scheduler, console: Se
 
 def test_job_page_reports_an_unknown_id(sampled: ServedConsole, open_page: Open) -> None:
     expect(open_page(sampled, "/jobs/gone").get_by_role("heading", name="Job not found")).to_be_visible()
-
-
-def test_job_page_shows_former_id_and_earlier_runs_after_a_rename(
-    scheduler: Scheduler, console: ServedConsole, open_page: Open
-) -> None:
-    create(scheduler, tags=["shop"])
-    scheduler.advance(hours=2)
-    scheduler.client.rename_job("report", "daily-report")
-    scheduler.advance(hours=1)
-    page = open_page(console, "/jobs/daily-report")
-    expect(page.get_by_text("Former ids")).to_be_visible()
-    page.get_by_role("tab", name="Runs").click()
-    runs = page.get_by_role("grid", name="Runs")
-    expect(runs.get_by_role("row", name=re.compile("SUCCEEDED"))).to_have_count(3)
-    page.get_by_role("tab", name="Changes").click()
-    changes = page.get_by_role("grid", name="Changes")
-    expect(changes.get_by_role("row", name=re.compile("local renamed"))).to_contain_text("id: report → daily-report")

@@ -93,7 +93,6 @@ BODIES: dict[tuple[str, str], tuple[Any, ...]] = {
     ),
     ("POST", "/v1/jobs/<job_id>/pause"): ({}, {"until": PAST}, {"until": SOON}, {"from": SOON, "until": LATE}),
     ("POST", "/v1/jobs/<job_id>/resume"): ({}, {"catch_up": True}),
-    ("POST", "/v1/jobs/<job_id>/rename"): ({"to": "new"}, {"to": "manual"}, {"to": "once"}),
     ("POST", "/v1/jobs/pause"): tuple(
         {**each, **more} for each in MANY for more in ({}, {"until": SOON}, {"until": PAST})
     ),

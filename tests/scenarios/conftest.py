@@ -16,7 +16,7 @@ from tests.support.world import Office, World
 
 OVER_BOTH = {
     "dispatch": ("catch_ups",),
-    "jobs": ("edit", "idempotency_keys", "pause_until", "rename"),
+    "jobs": ("edit", "idempotency_keys", "pause_until"),
     "overlap": ("locks", "overlap", "seats", "waiting_line"),
     "worker": ("at_most_once", "callbacks"),
     "workflows": ("as_modelled", "ended_meanwhile", "ends"),

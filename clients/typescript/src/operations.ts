@@ -25,7 +25,6 @@ export const OPERATIONS: Readonly<Record<string, OperationEntry>> = {
   getJobHistory: ["GET", "jobs/{job_id}/history", true],
   pauseJob: ["POST", "jobs/{job_id}/pause", false],
   pingJob: ["POST", "jobs/{job_id}/ping", false],
-  renameJob: ["POST", "jobs/{job_id}/rename", false],
   resumeJob: ["POST", "jobs/{job_id}/resume", false],
   runJob: ["POST", "jobs/{job_id}/run", false],
   runJobManyTimes: ["POST", "jobs/{job_id}/run/batch", false],

@@ -12,6 +12,7 @@ const ANSWERS = [
   "understood_as",
   "schedule_canonical",
   "next_occurrence",
+  "runs_left",
   "paused_by",
   "paused_because",
   "paused_until",
@@ -21,7 +22,6 @@ const ANSWERS = [
   "error",
   "workflow",
   "delete_at",
-  "former",
   // Of a workflow that was put:
   "dry_run",
   "created",

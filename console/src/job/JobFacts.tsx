@@ -22,9 +22,6 @@ export function JobFacts({ job }: { job: Schemas["Job"] }) {
     items.push({ label: "Last ping", value: <Time at={job.anchor} zone={job.timezone} /> });
   }
   if (job.name) items.push({ label: "Id", value: job.id });
-  if (job.former.length > 0) {
-    items.push({ label: "Former ids", value: <span className="text">{job.former.join(", ")}</span> });
-  }
   const calendars = [job.calendar ?? []].flat();
   if (job.exclude.length + calendars.length > 0) {
     items.push({ label: "Exclusions", value: <Excluded job={job} calendars={calendars} /> });

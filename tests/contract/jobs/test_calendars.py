@@ -5,9 +5,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.wire.capacity import KB, item_bytes
-from duecourse.domain.jobs.document import renamed
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.jobs.rename import rename
 from duecourse.domain.schedules.calendars import Calendar, with_entries
 from duecourse.domain.schedules.exclusions import MAX_EXCLUSION_CHARACTERS, packed_days
 from duecourse.ports import Creation, CreationTerms, StoreBusyError
@@ -161,21 +159,6 @@ def test_calendars_job_with_an_outdated_copy_is_not_written(any_tables: Tables) 
     assert not store.change(plain, cursor(plain), edited, cursor(edited))
     assert store.get_all("default", ["a", "b"]) == {"b": (plain, cursor(plain))}
     assert any_tables.limits().jobs("default") == 1
-
-
-def test_calendars_job_with_an_outdated_copy_is_not_renamed_before_it_follows(any_tables: Tables) -> None:
-    """A request that changes the calendar may have read the former id of the job, and would leave the new one out."""
-    store = any_tables.job_store(SettableClock(NOON))
-    assert store.calendars.put(BANK, None)
-    made = using(BANK, id="a")
-    assert store.create(made, cursor(made))
-    changed = replace(BANK, version=2, revision=2, days=packed_days(["2026-12-31"]))
-    assert store.calendars.put(changed, replace(BANK, revision=2))
-    to = rename(made, cursor(made), "b", now=NOON, reserved_until=int(NOON) + 99)
-    record = renamed(made, to.job, "ann")
-    assert not store.rename(made, cursor(made), to.job, to.cursor, record)
-    assert store.calendars.put(replace(BANK, version=3, revision=3), changed)
-    assert store.rename(made, cursor(made), to.job, to.cursor, record)
 
 
 def test_calendars_completed_job_with_an_outdated_copy_does_not_become_active(any_tables: Tables) -> None:

@@ -475,14 +475,6 @@ def test_put_workflows_job_concurrently_created_under_the_workflow_id_is_unchang
     assert not isinstance(desk.job("nightly").target, WorkflowTarget)
 
 
-def test_put_workflows_former_id_of_a_renamed_job_is_rejected_before_the_first_write(desk: Desk) -> None:
-    desk.create("extract")
-    desk.office.api.renaming.rename("default", "extract", "other")
-    with pytest.raises(WorkflowInvalidError, match="is reserved for the runs of other"):
-        desk.put("load", "extract")
-    assert desk.world.jobs.get("default", "load") is None
-
-
 def test_put_workflows_replaced_graph_outlasts_the_records_of_its_runs_and_a_restored_one_is_kept(
     dynamodb_desk: Desk,
 ) -> None:

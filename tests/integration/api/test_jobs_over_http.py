@@ -108,7 +108,6 @@ def test_jobs_are_returned_as_posted_with_derived_fields(api: ApiClient) -> None
         "paused_until": None,
         "planned_pause": None,
         "spread": None,
-        "former": [],
         "next_occurrence": "2026-11-23T14:00:00Z",
         "created_at": "2026-11-21T12:00:00.000Z",
         "updated_at": "2026-11-21T12:00:00.000Z",

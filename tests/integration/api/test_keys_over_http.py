@@ -345,21 +345,6 @@ def test_keys_burst_of_requests_is_debounced(api: ApiClient, clock: SettableCloc
     assert "no string or number at branch" in missing.errors[""]
 
 
-def test_keys_renamed_job_keeps_its_keys_and_a_deleted_one_does_not(api: ApiClient, clock: SettableClock) -> None:
-    key = create(api)["key"]
-    api.caller = OWNER
-    assert api.send(json_event("POST", "/v1/jobs/report/rename", {"to": "daily"})).status == 200
-    assert trigger(api, key).json["job_id"] == "daily"
-    assert as_owner(api, "DELETE", "/v1/jobs/daily").status == 204
-    assert refusal(trigger(api, key)) == (404, "unknown-job")
-    clock.set(NOON + 1)
-    api.caller = OWNER
-    for again in ("daily", "report"):
-        assert api.post(JOB | {"id": again}).status in {201, 409}
-    api.caller = None
-    assert refusal(trigger(api, key)) == (404, "unknown-job")
-
-
 def test_keys_answer_of_a_trigger_has_nothing_of_the_run_in_progress(api: ApiClient) -> None:
     answer = trigger(api, create(api)["key"], {"n": 1})
     assert sorted(answer.json) == ["due", "id", "job_id", "requested_by"]

@@ -50,7 +50,6 @@ MEANING = {
     ("PUT", "/v1/jobs/<job_id>"): WRITTEN,
     ("PATCH", "/v1/jobs/<job_id>"): OF_A_JOB,
     ("DELETE", "/v1/jobs/<job_id>"): OF_A_JOB,
-    ("POST", "/v1/jobs/<job_id>/rename"): OF_A_JOB,
     ("POST", "/v1/jobs/<job_id>/pause"): OF_A_JOB,
     ("POST", "/v1/jobs/<job_id>/resume"): OF_A_JOB,
     ("POST", "/v1/jobs/<job_id>/run"): OF_A_JOB,

@@ -285,20 +285,6 @@ def test_workflows_jobs_used_elsewhere_are_a_conflict(desk: Desk) -> None:
     }
 
 
-@pytest.mark.parametrize("query", ["", "dry_run=true"])
-def test_workflows_former_ids_of_renamed_jobs_are_a_conflict_before_the_first_write(desk: Desk, query: str) -> None:
-    for number, former in enumerate(("extract", "nightly")):
-        desk.api.post({"id": former, "schedule": None, "target": HTTP_TARGET})
-        body = {"to": f"other{number}"}
-        assert desk.api.send(json_event("POST", f"/v1/jobs/{former}/rename", body)).status == 200
-    before = desk.items()
-    answer = desk.put(query=query)
-    assert (answer.status, kind(answer)) == (409, "workflow-conflict")
-    said = "is reserved for the runs of {0}, which had this id before; choose another id, or rename {0} back"
-    assert answer.errors == {"/jobs/extract": said.format("other0"), "/id": said.format("other1")}
-    assert desk.items() == before
-
-
 def test_workflows_conflicts_are_reported_together_with_other_errors(desk: Desk) -> None:
     desk.put()
     answer = desk.put({"schedule": None, "jobs": {"extract": {}, "nobody": {}}}, "/v1/workflows/other")

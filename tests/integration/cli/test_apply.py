@@ -579,9 +579,7 @@ def test_apply_reads_documents_from_standard_input(run: Run, api: ServedApi) -> 
 REPORT = "id: daily-report\nmoved_from: {moved}\nschedule: {at}\ntarget: {{type: sqs, queue: duecourse-target-mail}}\n"
 
 
-def test_apply_moves_a_renamed_job_with_its_changes_and_then_finds_no_changes(
-    run: Run, desk: Desk, tmp_path: Path
-) -> None:
+def test_apply_moves_a_job_with_its_changes_and_then_finds_no_changes(run: Run, desk: Desk, tmp_path: Path) -> None:
     file = tmp_path / "jobs.yaml"
     desk.api.post({"id": "nightly-report", "schedule": "0 2 * * *", "target": {"type": "sqs", "queue": "x"}})
     file.write_text("id: nightly-report\nschedule: 0 2 * * *\ntarget: {type: sqs, queue: duecourse-target-mail}\n")
@@ -592,27 +590,26 @@ def test_apply_moves_a_renamed_job_with_its_changes_and_then_finds_no_changes(
     planned = run(*owned, "--dry-run")
     assert planned.exit_code == 2, planned.output
     assert "~ job daily-report (moved from nightly-report)\n    schedule: 0 2 * * * -> 30 2 * * *\n" in planned.stdout
+    assert "its runs and history stay under nightly-report; runs that wait" in planned.stdout
+    assert "overlap with its active runs is not prevented" in planned.stdout
     assert "plan: 0 to create, 1 to change, 0 to remove" in planned.stdout
     (item,) = json.loads(run(*owned, "--dry-run", "--json").stdout)["items"]
     assert (item["action"], item["id"], item["moved_from"]) == ("change", "daily-report", "nightly-report")
 
     applied = run(*owned, "--yes")
     assert applied.exit_code == 0, applied.output
-    assert "job daily-report renamed\n" in applied.stdout
+    assert "job daily-report moved\n" in applied.stdout
     found = desk.api.get("/v1/jobs/daily-report").json
-    assert (found["schedule"], found["former"], found["tags"]) == (
-        "30 2 * * *",
-        ["nightly-report"],
-        ["managed-by=reports"],
-    )
-    actions = [each["action"] for each in desk.api.get("/v1/jobs/daily-report/history").json["items"]]
-    assert actions[:2] == ["edited", "renamed"]
+    assert (found["schedule"], found["state"], found["tags"]) == ("30 2 * * *", "ACTIVE", ["managed-by=reports"])
+    assert desk.api.get("/v1/jobs/nightly-report").status == 404
+    actions = [each["action"] for each in desk.api.get("/v1/jobs/nightly-report/history").json["items"]]
+    assert "deleted" in actions
     again = run(*owned, "--dry-run")
     assert again.exit_code == 0, again.output
     assert "1 unchanged" in again.stdout
 
 
-def test_apply_shows_that_a_new_job_has_a_former_id_that_does_not_exist(run: Run, tmp_path: Path) -> None:
+def test_apply_shows_that_a_new_job_has_an_earlier_id_that_does_not_exist(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "jobs.yaml"
     file.write_text(REPORT.format(moved="[older, nightly-report]", at="0 2 * * *"))
     planned = run("apply", "-f", str(file), "--dry-run")
@@ -624,23 +621,21 @@ def test_apply_shows_that_a_new_job_has_a_former_id_that_does_not_exist(run: Run
     assert "not found" not in run("apply", "-f", str(file), "--dry-run").stdout
 
 
-def test_apply_shows_a_rename_that_the_api_rejects_before_the_first_write(
+def test_apply_shows_a_move_that_the_api_rejects_before_the_first_write(
     run: Run, desk: Desk, api: ServedApi, tmp_path: Path
 ) -> None:
     file = tmp_path / "jobs.yaml"
     desk.api.post({"id": "one", "schedule": "0 2 * * *", "target": HTTP_TARGET})
-    desk.api.post({"to": "two"}, "/v1/jobs/one/rename")
-    desk.api.post({"id": "three", "schedule": "0 2 * * *", "target": HTTP_TARGET})
     file.write_text(
-        f"---\n{ASKED}---\nid: one\nmoved_from: three\nschedule: 0 2 * * *\ntarget: {json.dumps(HTTP_TARGET)}\n"
+        f"---\n{ASKED}---\nid: two\nmoved_from: one\nschedule: 0 2 30 2 *\ntarget: {json.dumps(HTTP_TARGET)}\n"
     )
     refused = run("apply", "-f", str(file), "--yes")
     assert refused.exit_code == 1
-    assert "jobs.yaml:6: id: is reserved until" in refused.stderr
+    assert "jobs.yaml:8: schedule: " in refused.stderr
     assert api.written == []
 
 
-def test_apply_reports_contradictory_renames_with_their_lines(run: Run, api: ServedApi, tmp_path: Path) -> None:
+def test_apply_reports_contradictory_moves_with_their_lines(run: Run, api: ServedApi, tmp_path: Path) -> None:
     file = tmp_path / "jobs.yaml"
     body = f"schedule: 0 2 * * *\ntarget: {json.dumps(HTTP_TARGET)}\n"
     documents = [f"id: a\nmoved_from: b\n{body}", f"id: b\nmoved_from: a\n{body}", f"id: c\nmoved_from: d\n{body}"]
@@ -648,18 +643,10 @@ def test_apply_reports_contradictory_renames_with_their_lines(run: Run, api: Ser
     file.write_text("---\n".join(documents))
     refused = run("apply", "-f", str(file), "--yes")
     assert refused.exit_code == 1
-    swap = f"{file}:2: b is also in {file}:6, but a former id stays reserved; choose another id"
+    swap = f"{file}:2: b is also in {file}:6; choose another id for one of the jobs"
     assert swap in re.sub(r"\s+", " ", refused.stderr)
-    assert "d is also a former id in" in re.sub(r"\s+", " ", refused.stderr)
+    assert "d is also in moved_from in" in re.sub(r"\s+", " ", refused.stderr)
     file.write_text(f"id: a\nmoved_from: {{b: c}}\n{body}")
     refused = run("apply", "-f", str(file), "--yes")
-    assert "moved_from must be the former id of the job, or a list of them" in refused.stderr
+    assert "moved_from must be the earlier id of the job, or a list of them" in refused.stderr
     assert api.written == []
-
-
-def test_apply_rename_command_renames_a_job(run: Run, desk: Desk) -> None:
-    desk.api.post({"id": "old", "schedule": "0 2 * * *", "target": HTTP_TARGET})
-    done = run("jobs", "rename", "old", "new")
-    assert done.exit_code == 0, done.output
-    assert done.stdout == "old is now new; its earlier runs keep their ids: duecourse runs list new\n"
-    assert json.loads(run("jobs", "rename", "old", "new", "--json").stdout)["former"] == ["old"]

@@ -36,7 +36,6 @@ def scheduler() -> Iterator[Scheduler]:
         client.run_job("job-0042")
         client.run_job("job-0043", at="2026-03-28T00:05:30Z")
         scheduler.advance(minutes=3)
-        client.rename_job("job-0115", "renamed")
         day, hour = timedelta(days=1), timedelta(hours=1)
         client.backfill_job("job-1999", NIGHT - 2 * day, NIGHT - 2 * day + hour, pace_seconds=1, dry_run=False)
         client.skip_next("job-0200")

@@ -159,20 +159,6 @@ def test_recreated_job_is_not_blocked_by_a_run_of_the_deleted_job(world: World) 
     assert world.states("tick-tock") == [(60, RunState.WAITING), (120, RunState.SUCCEEDED), (180, RunState.SUCCEEDED)]
 
 
-@pytest.mark.parametrize("overlap", [Overlap.SKIP, Overlap.QUEUE, Overlap.NEWEST, Overlap.REPLACE, Overlap.ALLOW])
-def test_recreated_job_runs_under_the_former_id_of_a_renamed_and_deleted_job(office: Office, overlap: Overlap) -> None:
-    office.world.add(job("* * * * *", overlap=overlap))
-    office.world.until(NOON + 60)
-    office.api.renaming.rename("default", "tick-tock", "daily", by="anna")
-    office.world.until(NOON + 120)
-    office.delete("daily")
-    office.world.clock.advance(1)
-    office.world.add(job("* * * * *", at=NOON + 121, overlap=overlap))
-    office.world.until(NOON + 300)
-    assert [each for each in office.world.states("tick-tock") if each[0] > 120] == [(180, S), (240, S), (300, S)]
-    assert office.api.renaming.rename("default", "tick-tock", "hourly", by="anna").view.job.id == "hourly"
-
-
 @pytest.mark.parametrize(
     "limited",
     [

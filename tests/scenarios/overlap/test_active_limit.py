@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.job import Backoff, Completion, Job, MissedPolicy, Overlap, RetryPolicy
-from duecourse.domain.jobs.rename import RenameError
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
@@ -166,17 +165,6 @@ def test_active_limit_job_created_anew_does_not_count_the_runs_of_the_one_before
     world.until(NOON + 370)
     mine = [run.state for run in world.runs("tick-tock") if run.generation >= made.created_generation]
     assert mine == [W, W, Q]
-
-
-def test_active_limit_job_with_a_limit_is_renamed_after_its_rule_has_changed(world: World) -> None:
-    world.add(limited(2, completion=Completion.RESPONSE))
-    world.until(NOON + 190)
-    rename = world.office.api.renaming.rename
-    with pytest.raises(RenameError, match="change overlap, rename the job, then restore overlap"):
-        rename("default", "tick-tock", "tock-tick")
-    world.office.edit(overlap=Overlap.ALLOW, active_limit=None)
-    rename("default", "tick-tock", "tock-tick")
-    assert world.office.job("tock-tick").id == "tock-tick"
 
 
 def test_active_limit_redriven_run_waits_for_a_place_with_its_record_as_it_is(world: World) -> None:

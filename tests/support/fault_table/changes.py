@@ -50,13 +50,6 @@ def _edited_after_an_outage(stage: Stage) -> None:
     stage.at(850)
 
 
-def _renamed(stage: Stage) -> None:
-    stage.put("3,7,11 12 * * *", max_runs=3)
-    stage.at(360)
-    stage.ask(lambda: stage.office.api.renaming.rename("default", "tick-tock", "daily"))
-    stage.at(670)
-
-
 def _deleted(stage: Stage) -> None:
     stage.put("3,7,9 12 * * *", max_runs=3)
     stage.at(360)
@@ -134,12 +127,6 @@ STORIES = (
         "A job due each minute from 12:03 is changed to 12:10 and 12:14 before the first tick, at 12:08.",
         _edited_after_an_outage,
         {**dict.fromkeys(range(180, 421, 60), NOT_RUN), 600: RAN, 840: RAN},
-    ),
-    Story(
-        "renamed",
-        "A job that is due at 12:03, 12:07 and 12:11 is renamed at 12:06.",
-        _renamed,
-        {180: RAN, 420: RAN, 660: RAN},
     ),
     Story(
         "deleted and re-created",

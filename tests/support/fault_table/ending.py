@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from duecourse.domain.runs.overlap import RENAMED, has_place, has_released, held_by
+from duecourse.domain.runs.overlap import has_place, has_released, held_by
 from duecourse.stores.run_item import from_item, lock_from_item
 from tests.support.fault_table.ports import Called
 from tests.support.fault_table.stage import Stage
@@ -107,8 +107,6 @@ def _left(jobs: Iterable[dict[str, Any]], runs: Iterable[dict[str, Any]]) -> Ite
 def is_held(lock: dict[str, Any], items: Iterable[dict[str, Any]]) -> bool:
     """Whether the item of a lock names a run whose record has not released it."""
     held = lock_from_item(lock)
-    if held.holder == RENAMED:  # of a former id
-        return False
     kind, tenant, name = lock["PK"]["S"].split("#")
     if not held.holder:
         return False

@@ -712,7 +712,6 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.jobs.change import EditJobs, JobLimits, Jobs
         from duecourse.usecases.jobs.membership import Membership
         from duecourse.usecases.jobs.pausing import Pausing
-        from duecourse.usecases.jobs.renaming import Renaming
         from duecourse.usecases.jobs.spreading import Spreading
         from duecourse.usecases.jobs.upcoming import Upcoming
         from duecourse.usecases.runs.all_runs import AllRuns
@@ -767,7 +766,6 @@ class Wiring(Generic[S_co]):
             api_keys=ApiKeys(store, manual, limits, clock, randomness),
             key_limits=KeyLimitsInUse(store, runs, self.wait_queues, overlaps, wait_queue, clock),
             pausing=Pausing(jobs, store, self.skipping, self.wait_queues, clock),
-            renaming=Renaming(jobs, store, runs, self.skipping, self.wait_queues, self.timers, clock, kept_days),
             history=history,
             all_runs=AllRuns(store, runs, clock, self.executor),
             runs=single,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
 from typing import Annotated, Any, Generic, Literal, NotRequired, TypeVar, cast
 
 from aws_lambda_powertools import Logger
@@ -246,6 +245,7 @@ def job_document(view: JobView) -> Document:
         **definition_document(job),
         **understood(job.schedule),
         "next_occurrence": None if following is None else to_iso(following),
+        "runs_left": view.runs_left,
         "paused_by": job.paused_by,
         "paused_because": job.paused_because,
         "paused_until": None if paused_until is None else to_iso(paused_until),
@@ -254,7 +254,6 @@ def job_document(view: JobView) -> Document:
         "updated_at": millisecond(job.updated_at),
         "error": view.error,
         "workflow": job.workflow,
-        "former": list(map(attrgetter("id"), job.former)),
         "delete_at": None if job.expires_at is None else to_iso(job.expires_at),
     }
 

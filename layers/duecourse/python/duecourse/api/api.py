@@ -32,7 +32,6 @@ from duecourse.usecases.jobs.calendars import Calendars
 from duecourse.usecases.jobs.change import Draft, EditJobs, Jobs
 from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
 from duecourse.usecases.jobs.pausing import Pausing
-from duecourse.usecases.jobs.renaming import Renaming
 from duecourse.usecases.jobs.spreading import Spreading
 from duecourse.usecases.jobs.upcoming import Upcoming
 from duecourse.usecases.maintenance.tenants import AllTenants
@@ -64,7 +63,6 @@ class Api:
     api_keys: ApiKeys
     key_limits: KeyLimitsInUse
     pausing: Pausing
-    renaming: Renaming
     history: History
     all_runs: AllRuns
     runs: Runs
@@ -229,7 +227,7 @@ def check_route(api: Api, route: Route, request: Request, parameters: Mapping[st
         wanted = " or ".join(sorted(route.scopes))
         detail = f"This request is not limited to jobs with a tag; it needs the scope {wanted} without a tag."
         raise insufficient_scope(detail, route.scopes)
-    job = api.manual.jobs.current(request.tenant, name) if is_id(name) else None
+    job = api.manual.jobs.get(request.tenant, name) if is_id(name) else None
     if job is None:
         raise RunUnknownError(unquote(parameters["run_id"])) if "run_id" in parameters else JobUnknownError(name)
     _check(request, job.tags, f"The job {name}", route.scopes)

@@ -23,8 +23,7 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     ),
     HTTPStatus.METHOD_NOT_ALLOWED: ("unknown-method",),
     HTTPStatus.CONFLICT: (
-        "job-exists", "job-changed", "job-active", "job-unreadable", "idempotency-key-expired", "nothing-to-skip",
-        "no-ping-expected",
+        "job-exists", "job-changed", "job-unreadable", "idempotency-key-expired", "nothing-to-skip", "no-ping-expected",
         "attempt-over", "run-ended", "not-dead", "nothing-to-redrive", "job-deleted",
         "is-workflow", "in-workflow", "workflow-conflict", "graph-missing", "no-workflow-run", "run-not-ended",
         "calendar-in-use", "no-place",
@@ -145,10 +144,9 @@ def bad_header(name: str, detail: str) -> Problem:
     return Problem("bad-header", f"The header {name} {detail}.", faults=[FieldFault(detail, header=name)])
 
 
-def unknown_job(job_id: str, renamed_to: str | None = None) -> Problem:
-    """Return the problem for a job that does not exist. `renamed_to` is the current id of the job that had this id."""
-    found = _form(job_id) if renamed_to is None else f'; it was renamed to "{renamed_to}"'
-    return Problem("unknown-job", f'There is no job "{shortened(job_id)}"{found}.')
+def unknown_job(job_id: str) -> Problem:
+    """Return the problem for a job that does not exist."""
+    return Problem("unknown-job", f'There is no job "{shortened(job_id)}"{_form(job_id)}.')
 
 
 def unknown_workflow(workflow_id: str) -> Problem:

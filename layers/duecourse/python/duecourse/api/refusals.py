@@ -19,9 +19,7 @@ from duecourse.api.problems import (
     unknown_workflow,
 )
 from duecourse.api.request import IDEMPOTENCY_KEY as HEADER
-from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.backfill import AtOnceError, BackfillTooLargeError
-from duecourse.domain.jobs.rename import RenameError
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
@@ -31,7 +29,6 @@ from duecourse.usecases.jobs.job_errors import (
     JobChangedError,
     JobExistsError,
     JobReachError,
-    JobReservedError,
     JobUnknownError,
     JobUnreadableError,
     JobVersionError,
@@ -119,15 +116,13 @@ def _of_job(error: Exception, path: Mapping[str, str]) -> Problem | None:
         case JobUnknownError() if "workflow_id" in path:
             return unknown_workflow(unquote(path["workflow_id"]))
         case JobUnknownError():
-            return unknown_job(str(error), error.renamed_to)
+            return unknown_job(str(error))
         case JobReachError():
             return out_of_reach(error)
         case JobVersionError():
             return _version(error)
         case JobChangedError() | KeyUsedError():
             return Problem("job-changed", "Another request changed the job at the same time; try again.")
-        case RenameError():
-            return Problem("job-active", f"The job cannot be renamed: {error}. Nothing was changed.")
         case JobUnreadableError():
             return Problem(
                 "job-unreadable",
@@ -147,12 +142,6 @@ def _of_creation(error: Exception, job_quota: int) -> Problem | None:
         case JobExistsError():
             fault = FieldFault("is taken; choose another id, or change that job (jobs edit, jobs patch, apply)", "/id")
             return Problem("job-exists", f'A job "{error}" already exists.', faults=[fault])
-        case JobReservedError():
-            kept = (
-                f"is reserved until {to_iso(error.until)} for the runs of {error.renamed_to}, which had this id before"
-            )
-            fault = FieldFault(f"{kept}; choose another id, or rename {error.renamed_to} back", "/id")
-            return Problem("job-exists", f'The id "{error.job_id}" {fault.detail}.', faults=[fault])
         case KeyReusedError():
             detail = "was used for a request with another body; send a new key with a new request"
             return _key("idempotency-key-reused", detail)

@@ -524,34 +524,6 @@ class Methods(ABC):
         """
         return self._send(Call("POST", Call.at("jobs/{job_id}/ping", job_id=job_id)), Job)
 
-    def rename_job(self, job_id: str, to: str, *, dry_run: bool | None = None, if_match: str | None = None) -> Job:
-        """Rename a job.
-
-        The job keeps its schedule, state, tags and history. Earlier runs keep their ids: run lists, change lists,
-        dead letters and `explain` also show records under former ids (field `former`). A former id is reserved
-        until its records have expired. You cannot rename a workflow, a step, or a job that has an active run
-        (unless its `overlap` is `allow`). Repeating the request changes nothing. With `dry_run=true` nothing is
-        written, and active runs are not checked.
-
-        `job_id`: the id of the job.
-
-        `dry_run`: write nothing; return the result that the request would have.
-
-        `if_match`: make the change only if the resource still has this ETag (412 otherwise); `*` matches any ETag.
-
-        `to`: the new id.
-        """
-        return self._send(
-            Call(
-                "POST",
-                Call.at("jobs/{job_id}/rename", job_id=job_id),
-                fields={"to": to},
-                query={"dry_run": dry_run},
-                headers={"If-Match": if_match},
-            ),
-            Job,
-        )
-
     def resume_job(
         self, job_id: str, *, if_match: str | None = None, catch_up: bool | None = None, note: str | None = None
     ) -> Job:

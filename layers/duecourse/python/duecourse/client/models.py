@@ -535,6 +535,8 @@ class Job(Answer):
     """The schedule in a normalized form; a list if there are several."""
     next_occurrence: datetime | None
     """The next occurrence that becomes due, whether or not it is already enqueued."""
+    runs_left: int | None
+    """The number of occurrences that `max_runs` still allows; null without `max_runs`."""
     paused_by: str | None
     """The caller who paused the job; null if Duecourse paused it."""
     paused_because: str | None
@@ -551,8 +553,6 @@ class Job(Answer):
     """The error, if the schedule is no longer valid; the job then does not run."""
     workflow: str | None
     """The workflow that has the job as a step."""
-    former: tuple[str, ...]
-    """The ids that the job had before it was renamed, latest first."""
     delete_at: datetime | None
     """When the job is removed after its end; null if it is not removed."""
     last_runs: tuple[LastRun, ...] | None
@@ -1415,6 +1415,8 @@ class WorkflowSummary(Answer):
     """The schedule in a normalized form; a list if there are several."""
     next_occurrence: datetime | None
     """The next occurrence that becomes due, whether or not it is already enqueued."""
+    runs_left: int | None
+    """The number of occurrences that `max_runs` still allows; null without `max_runs`."""
     paused_by: str | None
     """The caller who paused the job; null if Duecourse paused it."""
     paused_because: str | None

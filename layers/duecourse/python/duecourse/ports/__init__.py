@@ -29,7 +29,6 @@ from duecourse.ports.jobs import (
     JobQuotaError,
     JobStore,
     KeyUsedError,
-    NamesPage,
     Refusal,
     SeatsChangedError,
     SeatStore,

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import accumulate
 from typing import Protocol
 
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Lane, Reservation, Tombstone
-from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.tenants.seats import Seats
@@ -46,22 +44,6 @@ class IdPage:
 
     ids: Sequence[str]
     following: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class NamesPage:
-    """Jobs in the order of their current ids. Each item contains the ids of one job, the current id first. `following`
-    is the id after which the next page starts; None on the last page.
-    """
-
-    items: Sequence[tuple[str, ...]]
-    following: str | None
-
-    def first(self, names: int) -> NamesPage:
-        """Return the first jobs: as many as have at most `names` ids in total."""
-        ends = accumulate(len(job) for job in self.items)
-        count = sum(end <= names for end in ends)
-        return self if count == len(self.items) else NamesPage(self.items[:count], self.items[count - 1][0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,13 +234,8 @@ class JobStore(Protocol):
     def get(self, tenant: str, job_id: str) -> Job | None:
         """Return the job, or None if it does not exist. The read is strongly consistent."""
 
-    def current(self, tenant: str, job_id: str) -> Job | None:
-        """Return the job that has this id or had it before it was renamed; None if there is none. Strongly
-        consistent.
-        """
-
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
-        """Return the job like `current`, its tombstone if it was deleted (kept for a day), or None. Strongly
+        """Return the job, its tombstone if it was deleted (kept for a day), or None. Strongly
         consistent.
         """
 
@@ -298,25 +275,9 @@ class JobStore(Protocol):
         `quota` again. Raises JobQuotaError, and writes nothing then.
         """
 
-    def rename(
-        self,
-        job: Job,
-        standing: Cursor,
-        renamed: Job,
-        cursor: Cursor,
-        record: ChangeRecord,
-        seats: Seats | None = None,
-        released: Lock | None = None,
-    ) -> bool:
-        """Replace `job` and `standing` by `renamed` and `cursor`, which have another id, and reserve the former ids of
-        `renamed`. If the job's runs take a lock, no run can take the lock under the old id afterwards. Return False,
-        and write nothing, if one of the items has changed, if the new id is taken or reserved for another job, or if
-        there is a lock other than `released` (whose holder has ended).
-        """
-
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
         """Delete the job and its cursor, and record the deletion. Return False if the job has changed since (see
-        `change`). Its former ids are free afterwards.
+        `change`).
         """
 
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
@@ -341,9 +302,7 @@ class JobStore(Protocol):
         """Write the records of requests about runs. Idempotent."""
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
-        """Return the changes under that id and the former ids of its job, newest first. Includes the changes of a
-        deleted job. Strongly consistent.
-        """
+        """Return the changes under that id, newest first, also those of a deleted job. Strongly consistent."""
 
     def page(
         self,
@@ -363,11 +322,6 @@ class JobStore(Protocol):
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
         """Return only the ids, of all jobs or of the jobs with the tag. May be stale."""
-
-    def page_names(self, tenant: str, tag: str | None, *, names: int, after: str | None) -> NamesPage:
-        """Return the ids under which jobs have runs, of all jobs or of the jobs with the tag: at most `names` ids, but
-        all of one job. May be stale.
-        """
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
         """Return the cursors of a tenant's jobs whose id sorts after `after`. May be stale."""

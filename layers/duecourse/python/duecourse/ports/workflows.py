@@ -45,11 +45,6 @@ class WorkflowStore(Protocol):
         consistent.
         """
 
-    def renamed(self, tenant: str, ids: Sequence[str], *, now: float) -> dict[str, str]:
-        """Return the current ids of renamed jobs for which some of these ids are reserved at `now` (UTC seconds), by
-        the former id. Strongly consistent.
-        """
-
     def claim(self, jobs: Sequence[Job], workflow: str, *, at: float) -> list[str]:
         """Make the jobs steps of a workflow. `at` is the current time (UTC seconds). Return the ids of the jobs that
         have changed since they were read; these are not written.

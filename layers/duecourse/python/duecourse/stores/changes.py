@@ -31,17 +31,16 @@ def put_all(tables: Tables, records: Sequence[ChangeRecord]) -> None:
 def page(
     tables: Tables,
     tenant: str,
-    names: Sequence[str],
+    job_id: str,
     limit: int,
     before: str | None,
     creation: ChangeRecord | None = None,
 ) -> ChangePage:
-    """Return a page of the change records under the ids `names` of a job. See ports.JobStore.history. `creation` is the
+    """Return a page of the change records of a job. See ports.JobStore.history. `creation` is the
     record of the job's creation, if that is the job itself.
     """
     named, more = Prefix("SK", CHANGE_PREFIX), limit + 1
-    places = [(Table.RUNS, changes_partition(tenant, name)) for name in names]
-    places += [(Table.JOBS, job_partition(tenant, name)) for name in names]
+    places = ((Table.RUNS, changes_partition(tenant, job_id)), (Table.JOBS, job_partition(tenant, job_id)))
     own = [] if creation is None else [to_item(creation)]
     found = {_place(item): item for item in own if before is None or _place(item) < before}
     for table, partition in places:

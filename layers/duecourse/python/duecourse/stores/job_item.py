@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 from duecourse.domain.documents import read_fields, without_defaults
-from duecourse.domain.jobs.job import Definition, FormerId, Job, JobDefinition, JobState, Reservation
+from duecourse.domain.jobs.job import Definition, Job, JobDefinition, JobState, Reservation
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.kinds import TARGETS, stored_target, target_of
 from duecourse.domain.targets.targets import WorkflowTarget
@@ -105,9 +105,7 @@ GONE_SECONDS = 86_400
 
 _ASKED = frozenset(field.name for field in fields(JobDefinition))
 _DEFINITION = tuple(field.name for field in fields(JobDefinition) if field.name not in ("payload", "target"))
-_PLAIN = tuple(
-    field.name for field in fields(Job) if field.name not in _ASKED | {"id", "earlier", "former", "reserved"}
-)
+_PLAIN = tuple(field.name for field in fields(Job) if field.name not in _ASKED | {"id", "earlier", "reserved"})
 """The fields that are attributes of the same names."""
 
 
@@ -133,7 +131,6 @@ def to_item(job: Job) -> tuple[Item, str | None]:
             "state_key": None if job.state is JobState.ACTIVE else state_key(job.tenant, job.state),
             "earlier": values.document([astuple(each) for each in job.earlier]) if job.earlier else None,
             **reserved_fields(job.reserved),
-            "former": values.document([astuple(each) for each in job.former]) if job.former else None,
             "definition": values.document(definition),
             "waits": job.waits or None,
             "keyed": True if job.waits or job.concurrency is not None else None,
@@ -157,16 +154,6 @@ def reservation_item(tenant: str, job_id: str, reservation: Reservation) -> Item
     """Return the item that reserves an id. If its request dies, only TTL removes it."""
     expiry = {"expires_at": int(reservation.until) + GONE_SECONDS}
     return job_key(tenant, job_id, JOB) | values.pack(reserved_fields(reservation) | expiry)
-
-
-def renamed_to(item: Item, now: float) -> str | None:
-    """Return the current id of the renamed job for which the item without a definition reserves a former id at `now`
-    (UTC seconds); None for another item.
-    """
-    if "reserved_by" not in item:
-        return None
-    noted = Reservation(values.text(item, "reserved_by"), float(item["reserved_until"]["N"]))
-    return noted.renamed_to if noted.until > now else None
 
 
 def payload_item(job: Job, payload: str) -> Item:
@@ -228,18 +215,7 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         if "reserved_by" in item
         else None,
         earlier=tuple(Definition(*each) for each in values.parse(values.optional_text(item, "earlier") or "[]")),
-        former=_former(item),
     )
-
-
-def names_of(item: Item, now: float) -> tuple[str, ...]:
-    """Return the ids under which the job of an item has runs at `now` (UTC seconds). See `Job.names`."""
-    former = _former(item)
-    return (values.text(item, "job_id"), *(each.id for each in former if each.until > now))
-
-
-def _former(item: Item) -> tuple[FormerId, ...]:
-    return tuple(FormerId(*each) for each in values.parse(values.optional_text(item, "former") or "[]"))
 
 
 def is_listed(item: Item, where: JobFilter) -> bool:

@@ -18,8 +18,8 @@ from zlib import crc32
 
 from duecourse.domain.ids import RunIdentity, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Job, Lane
-from duecourse.domain.runs.overlap import RENAMED, Lock
+from duecourse.domain.jobs.job import Lane
+from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import (
     MAX_ERROR,
     STATES,
@@ -36,7 +36,7 @@ from duecourse.domain.runs.states import (
 )
 from duecourse.stores import values
 from duecourse.stores.keys import LOCK, RUN_PREFIX, Item, job_key, owner_of
-from duecourse.stores.table import ACTIVE, DEAD, Absent, Condition, Index, Put, Table, any_of, equal, holds
+from duecourse.stores.table import ACTIVE, DEAD, Absent, Condition, Index, Put, Table, any_of, holds
 
 EARLIER = "earlier"
 
@@ -296,24 +296,6 @@ def is_lock(standing: Lock | None) -> Condition:
     if standing is None:
         return Absent()
     return any_of(Absent(), holds({"holder": standing.holder, "until": standing.until, "rank": standing.rank}))
-
-
-def moved_lock(job: Job, renamed: Job, released: Lock | None) -> list[Put]:
-    """Return the writes after which the runs of a renamed job take the lock under its new id. The lock under the old id
-    must be `released`, or there must be none. A call of an earlier run may still be in progress.
-    """
-    until = float(renamed.former[0].until)
-    now = renamed.updated_at
-    old = lock_item(job.tenant, job.id, Lock(RENAMED, until)) | values.pack({"expires_at": int(until)})
-    new = lock_item(job.tenant, renamed.id, Lock("", now, called_until=now))
-    return [Put(Table.RUNS, old, is_lock(released)), Put(Table.RUNS, new)]
-
-
-def freed_lock(tenant: str, job_id: str, now: float) -> Put:
-    """Return the write that frees the lock under the former id of a renamed job that is deleted at `now` (UTC
-    seconds).
-    """
-    return Put(Table.RUNS, lock_item(tenant, job_id, Lock("", now)), equal("holder", RENAMED))
 
 
 def lock_from_item(item: Item) -> Lock:

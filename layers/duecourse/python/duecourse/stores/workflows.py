@@ -20,8 +20,8 @@ from duecourse.domain.workflows.graph import PART_STEPS, Graph, StepOutcome, Ste
 from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, WorkflowRead
 from duecourse.stores import run_item, values
 from duecourse.stores.conditions import no_job, unchanged
-from duecourse.stores.job_item import from_item, has_own_payload, is_removed, renamed_to
-from duecourse.stores.keys import ENDS, GRAPH_PREFIX, JOB, RUN_PREFIX, Item, ends_key, job_key, owner_of
+from duecourse.stores.job_item import from_item, has_own_payload, is_removed
+from duecourse.stores.keys import ENDS, GRAPH_PREFIX, JOB, RUN_PREFIX, Item, ends_key, job_key
 from duecourse.stores.table import (
     Absent,
     Check,
@@ -102,15 +102,6 @@ class WorkflowStore:
             job = from_item(item)
             found[job.id] = replace(job, payload=UNREAD) if has_own_payload(item) else job
         return found
-
-    def renamed(self, tenant: str, ids: Sequence[str], *, now: float) -> dict[str, str]:
-        """Return the current ids of renamed jobs for which some of these ids are reserved at `now` (UTC seconds), by
-        the former id. Strongly consistent.
-        """
-        keys = [job_key(tenant, job_id, JOB) for job_id in ids]
-        items = self._tables.get_many(Table.JOBS, keys, consistent=True)
-        found = ((owner_of(item["PK"]["S"])[1], renamed_to(item, now)) for item in items if "job_id" not in item)
-        return {former: current for former, current in found if current is not None}
 
     def claim(self, jobs: Sequence[Job], workflow: str, *, at: float) -> list[str]:
         """Make the jobs steps of a workflow. `at` is the current time (UTC seconds). Return the ids of the jobs that

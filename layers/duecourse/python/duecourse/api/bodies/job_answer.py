@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
-from duecourse.api.answers import JobId, Millisecond, RunId, Second
+from duecourse.api.answers import Count, JobId, Millisecond, RunId, Second
 from duecourse.api.bodies.definition_body import JobBody
 from duecourse.api.bodies.models import Body
 from duecourse.api.bodies.target_bodies import TargetBody
@@ -64,6 +64,10 @@ class KeptBody(Body):
     next_occurrence: Annotated[
         Second | None, Field(description="The next occurrence that becomes due, whether or not it is already enqueued.")
     ]
+    runs_left: Annotated[
+        Count | None,
+        Field(description="The number of occurrences that `max_runs` still allows; null without `max_runs`."),
+    ]
     paused_by: Annotated[str | None, Field(description="The caller who paused the job; null if Duecourse paused it.")]
     paused_because: Annotated[
         str | None, Field(description="The reason for the pause: the caller's note, or Duecourse's reason.")
@@ -101,7 +105,6 @@ class JobAnswer(KeptBody, JobBody):
     target: ShownTarget  # type: ignore[assignment]  # responses have more types of target than requests
     precision: Literal["second", "exact"]
     workflow: Annotated[JobId | None, Field(description="The workflow that has the job as a step.")]
-    former: Annotated[list[JobId], Field(description="The ids that the job had before it was renamed, latest first.")]
     delete_at: Annotated[
         Second | None, Field(description="When the job is removed after its end; null if it is not removed.")
     ]

@@ -29,7 +29,7 @@ from duecourse.api.routes.batch import BatchAnswer, BatchBody
 from duecourse.api.routes.calendars import CalendarAnswer, CalendarBody, PutCalendarAnswer, SingleCalendarAnswer
 from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer, HeartbeatBody
 from duecourse.api.routes.dead_letters import RedriveBody, RedrivenAnswer
-from duecourse.api.routes.jobs import ChangeAnswer, RenameBody
+from duecourse.api.routes.jobs import ChangeAnswer
 from duecourse.api.routes.keys import CreatedKeyAnswer, KeyAnswer, KeyBody, KeysAnswer, TriggeredAnswer
 from duecourse.api.routes.limits import (
     ActiveRunAnswer,
@@ -246,7 +246,7 @@ def workflow_examples(rules: Rules) -> tuple[Document, Document, Document]:
     """Return the responses that contain `NEW_WORKFLOW`: of a list, a read and a put."""
     draft = read_workflow(NEW_WORKFLOW, WORKFLOW_ID, "default", rules, lambda *_: None)
     job = draft.definition("5f2b7c1e9a0d4e6f8b3c2a17").new(WORKFLOW_ID, CREATED_AT)
-    view = JobView(job, job.following(int(CREATED_AT)))
+    view = JobView(job, job.following(int(CREATED_AT)), runs_left=job.max_runs)
     whole = workflow_document(view, Graph(draft.steps))
     put = whole | {"dry_run": False, "created": ["nightly--extract", "nightly--report", WORKFLOW_ID], "changed": []}
     shown: list[Document] = [json.loads(write_json(each)) for each in (summary_document(view), whole, put)]
@@ -346,7 +346,9 @@ RULES = Rules(False, AllowedTargets(), Precision.SECOND, _NoTasks())
 def _job() -> Document:
     """Return the response to `NEW_JOB`."""
     job = read_job(NEW_JOB, "default", RULES, lambda *_: None).new(JOB_ID, 1_795_255_200.0)
-    document: Document = json.loads(write_json(job_document(JobView(job, job.following(1_795_255_200)))))
+    document: Document = json.loads(
+        write_json(job_document(JobView(job, job.following(1_795_255_200), runs_left=job.max_runs)))
+    )
     return document
 
 
@@ -497,7 +499,6 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     ReleaseBody: {"a run": {"run_id": RUN_ID}},
     CalendarBody: {"bank holidays": {"exclude": ["2026-12-24/2026-12-26", "2027-01-01", "* * * * SAT,SUN"]}},
     PauseManyBody: {"a tag": {"tag": "billing", "note": "the ledger is being moved"}},
-    RenameBody: {"a new id": {"to": "daily-report"}},
     ResumeBody: {"catch up": {"catch_up": True}},
     ResumeManyBody: {"a tag": {"tag": "billing", "catch_up": True}},
     RunBody: {

@@ -17,8 +17,8 @@ from duecourse.api.answers import Document, Millisecond, PageAnswer, job_documen
 from duecourse.api.api import Answer, Api, check_notified, check_tags, listed_tag, page_answer, route
 from duecourse.api.bodies.definition_body import JobBody
 from duecourse.api.bodies.job_answer import JobAnswer, JobPatch, LastRunAnswer, MinuteAnswer
-from duecourse.api.bodies.models import Body, Rules, refuse, unfit
-from duecourse.api.bodies.validation import patched, read_body, read_job, validate_draft
+from duecourse.api.bodies.models import Rules, refuse, unfit
+from duecourse.api.bodies.validation import patched, read_job, validate_draft
 from duecourse.api.problems import FieldFault, Problem, bad_parameter, invalid, pointer, unknown_job
 from duecourse.api.query import (
     PageQuery,
@@ -349,43 +349,6 @@ def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
         request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
     )
     return _edited("job_patched", edited)
-
-
-class RenameBody(Body):
-    """The new id of a job."""
-
-    to: Annotated[str, Field(pattern=f"^{ID_PATTERN}$", description="The new id.")]
-
-
-@route(
-    "POST",
-    "/v1/jobs/<job_id>/rename",
-    "jobs",
-    {200: JobAnswer},
-    body=RenameBody,
-    query=DryRunQuery,
-    headers=("If-Match",),
-    problems=(
-        *("invalid-command", "job-exists", "job-changed", "job-active", "job-unreadable", "in-workflow"),
-        "busy",
-    ),
-)
-def rename_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Rename a job.
-
-    The job keeps its schedule, state, tags and history. Earlier runs keep their ids: run lists,
-    change lists, dead letters and `explain` also show records under former ids (field `former`). A former id is
-    reserved until its records have expired. You cannot rename a workflow, a step, or a job that has an active run
-    (unless its `overlap` is `allow`). Repeating the request changes nothing. With `dry_run=true` nothing is written,
-    and active runs are not checked.
-    """
-    dry, job_id, expected = DryRunQuery.of(request).dry_run, job_id_in(parameters), read_expected(request)
-    to = read_body(request, RenameBody).to
-    made = api.renaming.rename(
-        request.tenant, job_id, to, expected, request.correlation_id, by=request.principal, dry_run=dry
-    )
-    answer = job_answer("job_looked_at" if dry else "job_renamed", made.view, renamed_from=job_id)
-    return replace(answer, counts=_refused(made))
 
 
 @route(

@@ -16,6 +16,7 @@ from rich.progress import MofNCompleteColumn, Progress
 
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.manifests.documents import FaultsError, Manifest, read_files
+from duecourse.cli.manifests.moving import CONSEQUENCES
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, in_turn, patient, plan, told
 from duecourse.cli.output.documents import Plan, PlannedField, PlannedStep
 from duecourse.cli.output.values import print_json, schedule_text
@@ -94,7 +95,7 @@ def apply(
     id, or a workflow with `workflow: NAME` instead of an id. Omitted fields get their defaults. If a document is
     not valid, nothing is written. If a job changed after the plan was made, it is not written. Jobs can move
     between workflows, and get or lose their own schedule, in one plan. With --prune a workflow can be replaced with
-    one of another name. A job with `moved_from: OLD` is renamed.
+    one of another name. A job with `moved_from: OLD` replaces the job OLD.
     """
     if prune and not owner:
         raise CliError("--prune removes only jobs that have the owner's tag; set the owner with --owner")
@@ -142,14 +143,14 @@ def _show(steps: Sequence[Step]) -> None:
         )
         if step.managed_by is not None:
             console.print(plain(f"    the next apply --owner {step.managed_by} reverts this"), markup=False)
-        for each in step.differences:
+        for each in (*step.differences, *_consequences(step)):
             console.print(plain(f"    {each}"), markup=False)
     say(f"plan: {_counts(steps)}")
 
 
 def _summary(step: Step) -> str:
-    """Return the schedule and the target of a new job or workflow, the former id of a renamed job, the former ids of a
-    new job, none of which exists, and whether the step is an interim one; empty for other steps.
+    """Return the schedule and the target of a new job or workflow, the old id of a moved job, the old ids of a new job,
+    none of which exists, and whether the step is an interim one; empty for other steps.
     """
     if step.interim:
         return " (interim)"
@@ -165,8 +166,12 @@ def _summary(step: Step) -> str:
     return f"{missing}: {schedule_text(body.get('schedule'))} ({body.get('timezone', 'UTC')}), {jobs}"
 
 
+def _consequences(step: Step) -> tuple[str, ...]:
+    return () if step.moved_from is None else tuple(each.format(step.moved_from) for each in CONSEQUENCES)
+
+
 def _said(step: Step) -> str:
-    said = "renamed" if step.moved_from is not None else _SAID[step.action]
+    said = "moved" if step.moved_from is not None else _SAID[step.action]
     return f"{said} (interim)" if step.interim else said
 
 
@@ -210,7 +215,7 @@ def _carry_out(client: Client, steps: Sequence[Step], *, quiet: bool) -> int:
                     etags[step.id] = etag
             except ApiError as error:
                 return "; ".join(told(step.manifest or Manifest(step.id, {}, file=step.kind), error))
-            except ApiUnreachableError as error:
+            except (ApiUnreachableError, FaultsError) as error:
                 return str(error)
             return None
 

@@ -1,4 +1,4 @@
-"""`duecourse jobs`: create, get, list, pause, resume, rename, delete and history.
+"""`duecourse jobs`: create, get, list, pause, resume, delete and history.
 
 Job documents are parsed as strictly as by the API, so that no part of them is silently lost.
 """
@@ -446,20 +446,6 @@ def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
             confirm(f"Delete {job_id}, and its runs that have not started?")
         client.delete_job(job_id)
     say(f"{job_id} deleted")
-
-
-@jobs.command(cls=Command, example="duecourse jobs rename nightly-report daily-report")
-@click.argument("job_id", metavar="JOB")
-@click.argument("new_id", metavar="NEW_ID")
-@answer_options
-def rename(job_id: str, new_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Rename a job. The new id keeps the history of the old id, which stays reserved as long as its runs are kept."""
-    with connected(api, sign) as client:
-        renamed = client.rename_job(job_id, new_id)
-    if as_json:
-        print_json(renamed)
-    else:
-        say(f"{job_id} is now {renamed.id}; its earlier runs keep their ids: duecourse runs list {renamed.id}")
 
 
 @jobs.command(cls=Command, example="duecourse jobs history nightly")

@@ -1,7 +1,7 @@
 """The files that declare jobs and workflows.
 
 A document is the body of `POST /v1/jobs` with its `id`. With `workflow: NAME` in place of the `id`, it is the body of
-`PUT /v1/workflows/NAME`. `moved_from` has earlier ids of a job, which is renamed instead of created.
+`PUT /v1/workflows/NAME`. `moved_from` has earlier ids of a job, which the job replaces.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MANAGED_BY = "managed-by="
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A job or a workflow in a file: the body of its PUT, and its place. The job is renamed from the first of the ids
-    `moved_from` that exists.
+    """A job or a workflow in a file: the body of its PUT, and its place. The job replaces the job with the first of
+    the ids `moved_from` that exists.
     """
 
     id: str
@@ -171,7 +171,7 @@ def _manifest(parsed: Parsed, file: str) -> Manifest | str:
     moved = value.get("moved_from", [])
     former = [moved] if isinstance(moved, str) else moved
     if not isinstance(former, list) or not all(isinstance(each, str) for each in former):
-        return f"{file}:{parsed.line('moved_from')}: moved_from must be the former id of the job, or a list of them"
+        return f"{file}:{parsed.line('moved_from')}: moved_from must be the earlier id of the job, or a list of them"
     body = {key: each for key, each in value.items() if key != "moved_from"}
     return Manifest(value["id"], body, moved_from=tuple(former), file=file, parsed=parsed)
 
@@ -189,9 +189,9 @@ def _doubles(found: Iterable[Manifest]) -> Iterator[str]:
         place = manifest.place("moved_from")
         for former in manifest.moved_from:
             if former in known:
-                yield f"{place}: {former} is also in {known[former]}, but a former id stays reserved; choose another id"
+                yield f"{place}: {former} is also in {known[former]}; choose another id for one of the jobs"
             elif former in moved:
-                yield f"{place}: {former} is also a former id in {moved[former]}; keep one of them"
+                yield f"{place}: {former} is also in moved_from in {moved[former]}; keep one of them"
             moved.setdefault(former, place)
 
 

@@ -24,6 +24,7 @@ from duecourse.cli.manifests.difference import (
     only,
 )
 from duecourse.cli.manifests.documents import MANAGED_BY, FaultsError, Manifest, owner_tag
+from duecourse.cli.manifests.moving import faults_of, is_unfinished, kept, move
 from duecourse.client import (
     ApiError,
     Client,
@@ -62,7 +63,7 @@ class Action(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Step:
     """The change of one job or workflow with this ETag (None: it does not exist). `takes` has the jobs that workflows
-    must release first, each with its workflow. `moved_from` is the id from which the job is renamed first.
+    must release first, each with its workflow. `moved_from` is the id from which the job is moved.
     `managed_by` is the owner of the files that define the job, if the change is not in them. `interim`: a version of a
     workflow that only lasts until the plan's next step for it, or a job that only such a version needs. `within`: a
     workflow writes the job first, because its new definition is only valid with the workflow's new graph. `before` is
@@ -96,7 +97,7 @@ class Step:
 
     @property
     def not_found(self) -> tuple[str, ...]:
-        """The former ids of a new job: it is created because no job has one of them."""
+        """The earlier ids of a new job: it is created because no job has one of them."""
         return self.manifest.moved_from if self.action is Action.CREATE and self.manifest is not None else ()
 
 
@@ -357,17 +358,26 @@ def _of_job(
     client: Client, manifest: Manifest, owner: str | None, gives: Gives, written: Collection[str], *, is_step: bool
 ) -> Step:
     """Return the step for a job. `is_step`: a workflow in the files names it. `written` has all jobs of the files."""
-    names = (manifest.id, *manifest.moved_from)
-    before = next((job for name in names if (job := standing(partial(client.get_job, name))) is not None), None)
+    before = standing(partial(client.get_job, manifest.id))
+    moved_from, present = None, manifest
+    if manifest.moved_from and (before is None or is_unfinished(before)):
+        olds = (job for name in manifest.moved_from if (job := standing(partial(client.get_job, name))) is not None)
+        if (old := next(olds, None)) is not None:
+            if before is None:  # the id, the quota, and what the API checks only for a new job
+                _rehearsed(_put_job, client, manifest, None, written)
+            before, moved_from = old, old.id
+            present = replace(manifest, id=old.id, body={**manifest.body, "id": old.id})
+        elif before is not None:
+            moved_from = manifest.moved_from[0]
     if before is None:
         _rehearsed(_put_job, client, manifest, None, written)
         return Step(Action.CREATE, manifest.id, is_workflow=False, manifest=manifest)
-    if faults := _of_others(manifest.place(), before.id, before.tags, owner):
+    faults = _of_others(manifest.place(), before.id, before.tags, owner)
+    if faults := faults or ([] if before.id == manifest.id else faults_of(manifest, before)):
         raise FaultsError(faults)
-    moved_from, present = None, manifest
-    if before.id != manifest.id:
-        moved_from, present = before.id, replace(manifest, id=before.id, body={**manifest.body, "id": before.id})
-        patient(partial(client.rename_job, before.id, manifest.id, dry_run=True, if_match=before.etag))
+    if before.id == manifest.id:
+        present = kept(manifest, before)
+        manifest = manifest if moved_from else present
     takes: dict[str, str] = {}
     within = False
     try:
@@ -543,7 +553,7 @@ def _removals(client: Client, manifests: Iterable[Manifest], owner: str) -> list
 
 
 def carry_out(client: Client, step: Step) -> str | None:
-    """Apply the step if the job has not changed. Return the new ETag of a workflow. Raises ApiError."""
+    """Apply the step if the job has not changed. Return the new ETag of a workflow. Raises ApiError or FaultsError."""
     if step.action is Action.REMOVE:
         standing(partial(client.delete_job, step.id, if_match=step.etag))
     elif step.manifest is not None and step.is_workflow:
@@ -553,8 +563,8 @@ def carry_out(client: Client, step: Step) -> str | None:
         if step.within:  # its workflow has just written it
             etag = patient(partial(client.get_job, step.id)).etag
         if step.moved_from is not None:
-            etag = patient(partial(client.rename_job, step.moved_from, step.id, if_match=etag)).etag
-        if step.moved_from is None or step.differences:
+            move(client, step.manifest, step.moved_from, etag, patient)
+        else:
             patient(partial(_put_job, client, step.manifest, etag))
     return None
 

@@ -114,7 +114,7 @@ class PlannedField(TypedDict):
 
 
 class PlannedStep(TypedDict):
-    """An item of a plan. `action` is create, change, remove or keep. `not_found`: the former ids of a new job.
+    """An item of a plan. `action` is create, change, remove or keep. `not_found`: the earlier ids of a new job.
     `interim`: a version that only lasts until the plan's next step for the workflow.
     """
 

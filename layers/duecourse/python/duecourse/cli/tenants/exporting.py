@@ -23,7 +23,7 @@ from duecourse.cli.tenants.place import Item, Place
 from duecourse.cli.terminal import CliError
 
 SUMMARY = "export.json"
-TEXTS = ("definition", "payload", "rules", "result", "message", "earlier", "former")
+TEXTS = ("definition", "payload", "rules", "result", "message", "earlier")
 """Attributes that are JSON documents stored as text."""
 
 

@@ -113,10 +113,9 @@ class Cursor:
     either, unless the job is to `resume` automatically: then `due` is the time at which a round resumes it.
 
     `occurrence` is the first one after `after`, computed with zone data of version `tzdata`. `remaining` is the number
-    of occurrences that may still come due (None: no limit). `bulk`: messages go to the bulk queue of the lane. `seed`:
-    the id from which the jitter of a renamed job is computed. `waited`: runs of earlier definitions that had not
-    started when the job was paused. A resume with a catch-up starts them; until its claim, `due` is the time of the
-    resume.
+    of occurrences that may still come due (None: no limit). `bulk`: messages go to the bulk queue of the lane.
+    `waited`: runs of earlier definitions that had not started when the job was paused. A resume with a catch-up starts
+    them; until its claim, `due` is the time of the resume.
     """
 
     tenant: str
@@ -139,7 +138,6 @@ class Cursor:
     ending: bool = False
     bulk: bool = False
     resume: PlannedResume | None = None
-    seed: str | None = None
     deadlines: DeadlineRules = NO_DEADLINES
     waited: tuple[Firing, ...] = ()
 
@@ -161,10 +159,9 @@ class Cursor:
 
     def occurrences(self) -> Occurrences:
         """Return the job's compiled occurrences (from a cache). Raises ScheduleError or ExclusionError."""
-        owner = self.seed or self.job_id
         return occurrences_of(
             self.tenant,
-            owner,
+            self.job_id,
             self.schedule,
             exclude=self.exclude,
             jitter_seconds=self.jitter_seconds,
@@ -191,7 +188,6 @@ def cursor_for(job: Job, after: float) -> Cursor:
         offset_seconds=job.offset_seconds or None,
         remaining=job.max_runs,
         bulk=job.bulk,
-        seed=job.seed,
         deadlines=job.deadlines,
     )
 

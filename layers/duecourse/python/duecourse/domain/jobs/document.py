@@ -144,7 +144,6 @@ class ChangeAction(StrEnum):
     PAUSED = "paused"
     RESUMED = "resumed"
     DELETED = "deleted"
-    RENAMED = "renamed"
     MOVED = "moved"
     SKIPPED_NEXT = "skipped_next"
     RUN_NOW = "run_now"
@@ -202,11 +201,6 @@ def changed(action: ChangeAction, before: Job, after: Job, by: str | None, note:
 def deleted(job: Job, by: str | None, at: float) -> ChangeRecord:
     """Return the record of a job that is deleted at `at` (UTC seconds)."""
     return _changed(ChangeAction.DELETED, job, by, at, _summary(job, None))
-
-
-def renamed(before: Job, after: Job, by: str | None) -> ChangeRecord:
-    """Return the record of a job that gets another id."""
-    return _changed(ChangeAction.RENAMED, after, by, after.updated_at, [_difference("id", before.id, after.id)])
 
 
 def moved(job: tuple[str, str], at: float, tzdata: tuple[str, str], occurrence: tuple[int, int]) -> ChangeRecord:

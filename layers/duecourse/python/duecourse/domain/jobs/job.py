@@ -425,45 +425,16 @@ class Definition:
     since: float
 
 
-MAX_FORMER_IDS = 5
-"""How many former ids of a job are kept. Each list of its runs reads all of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class FormerId:
-    """An id that a job had before it was renamed. It is reserved until `until` (UTC seconds), when the records of the
-    runs with that id have expired.
-    """
-
-    id: str
-    until: int
-
-
-_RENAMED_TO = "#"
-"""The separator before a current id. Neither a digest nor an id contains it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Reservation:
     """A request's reservation of a job that it replaces in several writes.
 
     No other request changes the job's definition until `until` (UTC seconds). `by` is the digest of the request; a
-    repetition of the request has the same digest. A reservation of the method `for_renamed` has no request: it keeps a
-    former id of a renamed job.
+    repetition of the request has the same digest.
     """
 
     by: str
     until: float
-
-    @classmethod
-    def for_renamed(cls, job_id: str, until: float) -> Reservation:
-        """Return the reservation of a former id of the job that has the id `job_id` now."""
-        return cls(f"{_RENAMED_TO}{job_id}", until)
-
-    @property
-    def renamed_to(self) -> str | None:
-        """The current id of the job that had the reserved id; None for the reservation of a request."""
-        return self.by.removeprefix(_RENAMED_TO) if self.by.startswith(_RENAMED_TO) else None
 
 
 MAX_SPREAD_MINUTES = 60
@@ -585,9 +556,7 @@ class Job(JobDefinition):
     - `expires_at`: when a COMPLETED job is deleted (UTC seconds; None: never).
     - `created_by`: the author of its creation, as long as the job itself is the record of it (None: the creation has a
       change record).
-    - `former`: the ids that the job had, latest first. Its runs from that time keep these ids.
     - `failing`: the run with which the job began to fail (None: it succeeded since). Set if `notify` has RECOVERED.
-    - `seed`: the id with which the job was created, if it was renamed. The jitter of its occurrences depends on it.
     - `waits`: runs of a backfill may be in a wait queue from which no scheduled run would start them.
     - `suspended_at`: when the job's tenant was suspended (None: it is not suspended). Its runs do not start during the
       suspension.
@@ -615,15 +584,9 @@ class Job(JobDefinition):
     reserved: Reservation | None = None
     expires_at: int | None = None
     created_by: str | None = field(default=None, compare=False)
-    former: tuple[FormerId, ...] = ()
-    seed: str | None = None
     suspended_at: float | None = None
     failing: str | None = None
     waits: bool = False
-
-    def names(self, now: float) -> tuple[str, ...]:
-        """Return the ids under which the job has runs at `now` (UTC seconds): its own, then its former ids."""
-        return (self.id, *(each.id for each in self.former if each.until > now))
 
     def redefined(self, now: float) -> Job:
         """Return the job with a new generation, valid from `now` on (UTC seconds).
@@ -744,7 +707,7 @@ class Job(JobDefinition):
         """Return the job's compiled occurrences (from a cache). Raises ScheduleError or ExclusionError."""
         return occurrences_of(
             self.tenant,
-            self.seed or self.id,
+            self.id,
             self.schedule,
             exclude=self.exclude,
             jitter_seconds=self.jitter_seconds,

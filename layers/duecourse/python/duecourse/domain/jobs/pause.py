@@ -268,6 +268,24 @@ def given_back(cursor: Cursor, now: float) -> int | None:
     return None if cursor.remaining is None else cursor.remaining + _not_due_yet(cursor, now)
 
 
+def runs_left(job: Job, cursor: Cursor, now: float) -> int | None:
+    """Return how many occurrences `max_runs` still allows to come due after `now` (UTC seconds; None: no limit), even
+    if dispatch has not passed the earlier ones yet. Those during a pause do not count. Raises ScheduleError or
+    ExclusionError.
+    """
+    if cursor.remaining is None:
+        return None
+    occurrences = cursor.occurrences()
+    if job.state is JobState.PAUSED:
+        row, until = Row.after(occurrences, cursor.after, cursor.remaining), pause_began(job, cursor)
+    elif (at := standing(cursor, occurrences)) is None:
+        return given_back(cursor, now)
+    else:
+        row, until = Row(occurrences, at, cursor.remaining), int(now)
+    range_before(row, until + 1)
+    return (row.remaining or 0) + _not_due_yet(cursor, now)
+
+
 def _not_due_yet(cursor: Cursor, now: float) -> int:
     """Return the number of occurrences that are enqueued but not due yet."""
     end = cursor.occurrence if cursor.occurrence is not None else (cursor.last or 0) + 1

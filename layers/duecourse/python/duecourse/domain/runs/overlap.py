@@ -54,7 +54,7 @@ started.
 class Lock:
     """The lock of a job.
 
-    - `holder`: the name of a run (`holder_of`; empty: no holder, only `called_until` counts), or RENAMED.
+    - `holder`: the name of a run (`holder_of`; empty: no holder, only `called_until` counts).
     - `until`: the end of the invocation that acquired the lock (UTC seconds).
     - `rank`: the rank of the start that acquired the lock (`rank_of_start`).
     - `called_until`: the latest start of calls by earlier runs that may still be in progress (UTC seconds).
@@ -97,13 +97,9 @@ class KeyLimit:
         return Breaker(self.key, self.failures, self.open_seconds)
 
 
-RENAMED = "renamed"
-"""The holder of the lock under a former id of a job. The runs of that id take the lock under the current id."""
-
-
 def holder_of(run: OfRun, job_id: str) -> str:
-    """Return the name with which a run holds the lock of the job `job_id`: its local name, or its whole name if it has
-    a former id of the job, or if the lock belongs to a concurrency key (`key_line`).
+    """Return the name with which a run holds the lock of the job `job_id`: its local name, or its whole name if
+    the lock belongs to a concurrency key (`key_line`).
     """
     return run.name.local if run.job_id == job_id else run.run_id
 

@@ -28,8 +28,8 @@ TEMPLATE_NAMES = (
 """The names that depend only on the run."""
 
 IDEMPOTENCY_NAMES = tuple(name for name in TEMPLATE_NAMES if name not in ("attempt", "job_name"))
-"""The names in an idempotency key. The key must be the same for all attempts of a run, but a job may be renamed between
-two attempts.
+"""The names in an idempotency key. The key must be the same for all attempts of a run, but an edit may change the name
+of its job between two attempts.
 """
 
 CALL_NAMES = (*TEMPLATE_NAMES, "idempotency_key")

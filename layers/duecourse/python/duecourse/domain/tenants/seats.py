@@ -71,10 +71,6 @@ class Seats:
         """Return the seats with these jobs added."""
         return replace(self, holders=(*self.holders, *job_ids))
 
-    def renamed(self, job_id: str, new_id: str) -> Seats:
-        """Return the seats after a holder got a new id."""
-        return replace(self, holders=tuple(new_id if each == job_id else each for each in self.holders))
-
 
 def has_left(lane: Lane, snapshot: JobSnapshot, *, now: float) -> bool:
     """Return whether the holder of a seat in `lane` no longer needs it, and none of its runs can be active there. A job

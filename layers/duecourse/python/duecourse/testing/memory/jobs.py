@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord, created
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Lane, Reservation, Tombstone
-from duecourse.domain.jobs.rename import locks
-from duecourse.domain.runs.overlap import RENAMED, Lock
 from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import Budget
@@ -31,7 +29,6 @@ from duecourse.ports import (
     JobQuotaError,
     KeyLimits,
     KeyUsedError,
-    NamesPage,
     Refusal,
     SeatsChangedError,
     SeatStore,
@@ -123,16 +120,9 @@ class MemoryJobStore:
         self._items.remove_expired(self._clock.now())
         return self._items.jobs.get((tenant, job_id))
 
-    def current(self, tenant: str, job_id: str) -> Job | None:
-        return self.get(tenant, self._current_id(tenant, job_id))
-
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
         self._items.remove_expired(self._clock.now())
-        return _snapshot(self._items, tenant, self._current_id(tenant, job_id))
-
-    def _current_id(self, tenant: str, job_id: str) -> str:
-        noted = self._items.reserved_ids.get((tenant, job_id))
-        return job_id if noted is None or noted.until <= self._clock.now() else noted.renamed_to or job_id
+        return _snapshot(self._items, tenant, job_id)
 
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
         with self._items.lock:
@@ -195,47 +185,6 @@ class MemoryJobStore:
             self._written(seats, record)
             return True
 
-    def rename(
-        self,
-        job: Job,
-        standing: Cursor,
-        renamed: Job,
-        cursor: Cursor,
-        record: ChangeRecord,
-        seats: Seats | None = None,
-        released: Lock | None = None,
-    ) -> bool:
-        items, old, new = self._items, (job.tenant, job.id), (job.tenant, renamed.id)
-        noted = {each.id: Reservation.for_renamed(renamed.id, each.until) for each in renamed.former}
-        mine, locked = Reservation.for_renamed(job.id, 0.0), items.locks.get(old)
-        with items.lock:
-            items.remove_expired(self._clock.now())
-            now = items.cursors.get(old)
-            unmoved = now is not None and (now.generation, now.after) == (standing.generation, standing.after)
-            vacant = new not in items.jobs and self._is_vacant(new, mine)
-            held = locks(job) and locked not in (None, released)
-            if (
-                held
-                or not are_current(items, [renamed])
-                or not (vacant and unmoved and unchanged(items, job) and (seats is None or _stand(items, seats)))
-            ):
-                return False
-            self._note_creation(job)
-            use(items, [renamed])
-            items.remove_job(old)
-            items.reserved_ids.pop(new, None)
-            for job_id, reservation in noted.items():
-                items.reserved_ids[job.tenant, job_id] = reservation
-            items.jobs[new] = renamed
-            if renamed.expires_at is not None:
-                items.expiring.add(new)
-            items.put_cursor(cursor, self._shards, self._clock.now())
-            if locks(job):
-                items.locks[old] = Lock(RENAMED, float(renamed.former[0].until))
-                items.locks[new] = Lock("", renamed.updated_at, called_until=renamed.updated_at)
-            self._written(seats, record)
-            return True
-
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
         items, where = self._items, (job.tenant, job.id)
         with items.lock:
@@ -245,11 +194,6 @@ class MemoryJobStore:
             items.remove_job(where)
             items.gone[where] = Tombstone(deleted_at, job.generation)
             self._written(None, record)
-        for each in job.former:
-            former = items.locks.get((job.tenant, each.id))
-            if former is not None and former.holder == RENAMED:
-                items.locks[job.tenant, each.id] = Lock("", deleted_at)
-            self.release(job.tenant, each.id, Reservation.for_renamed(job.id, each.until))
         return True
 
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
@@ -304,8 +248,7 @@ class MemoryJobStore:
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
         with self._items.lock:
             job = self.get(tenant, job_id)
-            names = (job_id,) if job is None else job.names(self._clock.now())
-            changes = {place: each for name in names for place, each in self._items.changes[tenant, name].items()}
+            changes = dict(self._items.changes[tenant, job_id])
             if job is not None and job.created_by is not None:
                 creation = created(job)
                 changes[_place_of(creation)] = creation
@@ -342,10 +285,6 @@ class MemoryJobStore:
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
         page = self.page(tenant, JobFilter(tag=tag), limit=limit, after=after)
         return IdPage([job.id for job, _ in page.items], page.following)
-
-    def page_names(self, tenant: str, tag: str | None, *, names: int, after: str | None) -> NamesPage:
-        page, now = self.page(tenant, JobFilter(tag=tag), limit=names, after=after), self._clock.now()
-        return NamesPage([job.names(now) for job, _ in page.items], page.following).first(names)
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
         page = self.page(tenant, limit=limit, after=after)

@@ -46,15 +46,6 @@ class MemoryWorkflows:
         with self.items.lock:
             return {job_id: self.items.jobs[tenant, job_id] for job_id in ids if (tenant, job_id) in self.items.jobs}
 
-    def renamed(self, tenant: str, ids: Sequence[str], *, now: float) -> dict[str, str]:
-        with self.items.lock:
-            noted = {job_id: self.items.reserved_ids.get((tenant, job_id)) for job_id in ids}
-        return {
-            former: each.renamed_to
-            for former, each in noted.items()
-            if each is not None and each.renamed_to is not None and each.until > now
-        }
-
     def claim(self, jobs: Sequence[Job], workflow: str, *, at: float) -> list[str]:
         with self.items.lock:
             return [job.id for job in jobs if not self._belongs(job, workflow, at)]

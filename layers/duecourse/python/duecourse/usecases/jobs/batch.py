@@ -10,7 +10,8 @@ from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.tenants.seats import placed
 from duecourse.ports import Creation, JobQuotaError, KeyUsedError, Refusal, SeatsChangedError, StoreBusyError
 from duecourse.usecases.jobs.change import Created, Draft, Jobs, RequestKey
-from duecourse.usecases.jobs.view import JobView
+from duecourse.usecases.jobs.job_errors import JobExistsError
+from duecourse.usecases.jobs.view import JobView, changed_view
 from duecourse.usecases.tenants import SEAT_TRIES
 
 MAX_WRITES = 90
@@ -58,8 +59,7 @@ class JobBatch:
         for group in _groups(self._new(asked, outcomes, by)):
             written |= self._written(group, asked, outcomes)
         ready = [
-            (JobView(made.job, made.cursor.occurrence), made.cursor, self.jobs.soon(made.cursor))
-            for made in written.values()
+            (changed_view(made.job, made.cursor), made.cursor, self.jobs.soon(made.cursor)) for made in written.values()
         ]
         outcomes |= zip(written, self.jobs.send_all(ready, correlation_id), strict=True)
         return [outcomes[index] for index in range(len(asked))]
@@ -126,7 +126,7 @@ class JobBatch:
                 except Exception as error:  # noqa: BLE001 - it is the outcome of this job
                     return error
             case Refusal.TAKEN:
-                return self.jobs.taken(draft.id or "", self.jobs.store.current(draft.tenant, draft.id or ""))
+                return JobExistsError(draft.id or "")
             case _:
                 return StoreBusyError(f"{draft.id} was created and deleted by another request at the same time")
 

@@ -51,7 +51,6 @@ from duecourse.usecases.jobs.job_errors import (
     IdempotencyKeyExpiredError,
     JobChangedError,
     JobExistsError,
-    JobReservedError,
     JobUnknownError,
     JobUnreadableError,
     KeyReusedError,
@@ -59,7 +58,7 @@ from duecourse.usecases.jobs.job_errors import (
     Precondition,
 )
 from duecourse.usecases.jobs.membership import RESERVED_WAIT_SECONDS, Membership, unreserved
-from duecourse.usecases.jobs.view import AT_ONCE_SECONDS, JobView, JobViewPage, at_once_until, view_of
+from duecourse.usecases.jobs.view import AT_ONCE_SECONDS, JobView, JobViewPage, at_once_until, changed_view, view_of
 from duecourse.usecases.report import format_error
 from duecourse.usecases.tenants import Seating
 
@@ -201,16 +200,10 @@ class Jobs:
             job, cursor = replace(new.job, reserved=reserved), new.cursor
             made = self.seating.create(self.store, job, cursor, new.terms, step=step)
             if made is not None:
-                return self.send(JobView(made.job, cursor.occurrence), made.cursor, correlation_id)
+                return self.send(changed_view(made.job, made.cursor), made.cursor, correlation_id)
             if draft.id is not None:
                 break
-        raise self.taken(job.id, self.store.current(draft.tenant, job.id))
-
-    def taken(self, job_id: str, found: Job | None) -> JobExistsError | JobReservedError:
-        """Return the error for an id that is taken. `found` is the job that has or had the id."""
-        former = () if found is None else found.former
-        until = next((each.until for each in former if each.id == job_id), None)
-        return JobExistsError(job_id) if found is None or until is None else JobReservedError(job_id, found.id, until)
+        raise JobExistsError(job.id)
 
     def creation(
         self, draft: Draft, now: float, gone: Tombstone | None, key: RequestKey | None, by: str | None
@@ -309,8 +302,7 @@ class Jobs:
         """Return one job. Raises JobUnknownError."""
         job, cursor = self.store.get_both(tenant, job_id)
         if job is None:
-            found = self.store.current(tenant, job_id)
-            raise JobUnknownError(job_id, None if found is None else found.id)
+            raise JobUnknownError(job_id)
         return view_of(job, cursor, now=self.clock.now())
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
@@ -377,7 +369,7 @@ class Jobs:
         with suppress(ScheduleError, ExclusionError):
             ahead = resume_as_planned(made.job, made.cursor, now=self.clock.now())
             if ahead is not None:
-                self.send(JobView(ahead.job, ahead.cursor.occurrence), ahead.cursor, correlation_id)
+                self.send(changed_view(ahead.job, ahead.cursor), ahead.cursor, correlation_id)
 
     def send(
         self, view: JobView, cursor: Cursor, correlation_id: str | None = None, planned: Plan | None = None
@@ -504,8 +496,6 @@ class EditJobs:
         now = self.clock.now()
         expected.check(None if job is None else ended(job, now))
         change = self.checked(job_id, job, cursor, self.jobs.with_calendars(draft_for(job), job))
-        if job is None and (former := self.store.current(tenant, job_id)) is not None:
-            raise self.jobs.taken(job_id, former)
         self.jobs.limits.check_quota(counters, tenant, counted_more(job, change.job))
         if job is None:
             return view_of(change.job, change.cursor, now=now)

@@ -11,20 +11,8 @@ class JobExistsError(Exception):
     """The id is taken."""
 
 
-class JobReservedError(Exception):
-    """The id is a former id of a job, whose current id is `renamed_to`. It is reserved until `until` (UTC seconds)."""
-
-    def __init__(self, job_id: str, renamed_to: str, until: int) -> None:
-        super().__init__(job_id)
-        self.job_id, self.renamed_to, self.until = job_id, renamed_to, until
-
-
 class JobUnknownError(Exception):
-    """There is no such job. `renamed_to`: the current id of the job that had this id."""
-
-    def __init__(self, job_id: str, renamed_to: str | None = None) -> None:
-        super().__init__(job_id)
-        self.renamed_to = renamed_to
+    """There is no job with this id."""
 
 
 class JobChangedError(Exception):

@@ -42,7 +42,7 @@ from duecourse.usecases.jobs.job_errors import (
     PauseEndError,
     Precondition,
 )
-from duecourse.usecases.jobs.view import JobView
+from duecourse.usecases.jobs.view import JobView, changed_view
 
 TRIES = 4
 
@@ -274,7 +274,7 @@ class Pausing:
             self.jobs.send_ahead(change)
             return True
         self._start_held(change.job)
-        self.jobs.send(JobView(change.job, change.cursor.occurrence), change.cursor, correlation_id)
+        self.jobs.send(changed_view(change.job, change.cursor), change.cursor, correlation_id)
         if change.cursor.ending:  # now, for the response; the next dispatch round checks it in any case
             complete_if_over(self.store, self.skipping.runs, change.cursor, at=self.clock.now())
         return True

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from duecourse.domain.jobs.cursor import MAX_FIRINGS, Cursor, Row
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.domain.jobs.pause import after_pause, ended
+from duecourse.domain.jobs.pause import after_pause, ended, runs_left
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.schedule import Occurrences
 from duecourse.ports import Total
@@ -20,12 +20,13 @@ late for them.
 @dataclass(frozen=True, slots=True)
 class JobView:
     """A job in the form that callers see. `next_occurrence` is the next one to come due (UTC seconds), enqueued or
-    not.
+    not. `runs_left` is the number of occurrences that `max_runs` still allows to come due (None: no limit).
     """
 
     job: Job
     next_occurrence: int | None
     error: str | None = None
+    runs_left: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +46,23 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
     if cursor is None:
         return JobView(job, None, "its cursor cannot be read")
     if cursor.error is not None or job.state is JobState.COMPLETED:
-        return JobView(job, None, cursor.error)
+        return JobView(job, None, cursor.error, cursor.remaining)
     try:
+        left = runs_left(job, cursor, now)
         if job.state is JobState.PAUSED:
-            return JobView(job, None if cursor.resume is None else after_pause(cursor, job.paused_at).occurrence)
+            following = None if cursor.resume is None else after_pause(cursor, job.paused_at).occurrence
+            return JobView(job, following, runs_left=left)
         since = max(int(now), int(job.changed_at))  # the end of a pause may be in the future
         following = job.following(since) if cursor.remaining != 0 else None
     except ScheduleError as problem:
-        return JobView(job, None, str(problem))
+        return JobView(job, None, str(problem), cursor.remaining)
     # The last occurrence may still be due if it was not enqueued in time.
-    return JobView(job, cursor.occurrence if following is None else following)
+    return JobView(job, cursor.occurrence if following is None else following, runs_left=left)
+
+
+def changed_view(job: Job, cursor: Cursor) -> JobView:
+    """Return the view of a job whose cursor has just been written, before its first occurrences are sent."""
+    return JobView(job, cursor.occurrence, runs_left=cursor.remaining)
 
 
 def at_once_until(job: Job, schedule: Occurrences, horizon_seconds: int, cursor: Cursor | None = None) -> int:

@@ -176,7 +176,7 @@ class _Mend:
         uses, entry = self.uses, self.entry
         timer, job = (
             uses.timers.get(entry.tenant, entry.job_id, entry.key[1]),
-            uses.jobs.current(entry.tenant, entry.job_id),
+            uses.jobs.get(entry.tenant, entry.job_id),
         )
         if timer is None or job is None or timer.message.generation < job.created_generation:
             return

@@ -76,32 +76,31 @@ class AllRuns:
         """
         if place is None:
             place = first_place(int(self.clock.now()), end)
-        group = self.jobs.page_names(tenant, tag, names=self.group, after=place.after)
-        names = sorted(name for job in group.items for name in job)
-        charge(1 + len(names) // GROUP)
-        single = place.after is None and group.following is None
+        group = self.jobs.page_ids(tenant, tag, limit=self.group + 1, after=place.after)  # a full group may be the last
+        ids = group.ids[: self.group]
+        last = ids[-1] if len(group.ids) > self.group else group.following
+        charge(1 + len(ids) // GROUP)
+        single = place.after is None and last is None
         low = max((each for each in (first, None if single else place.low) if each is not None), default=None)
-        found, reading = self._read(tenant, names, place, low, wanted, limit)
+        found, reading = self._read(tenant, ids, place, low, wanted, limit)
         if single:
             following = None if reading.ended or reading.last is None else place_after(reading.last)
         else:
-            following = next_place(
-                place, reading, jobs=len(group.items), group_end=group.following, limit=limit, since=first
-            )
+            following = next_place(place, reading, jobs=len(ids), group_end=last, limit=limit, since=first)
         complete = first if following is None else following.complete_from
         return AllRunsPage(tuple(found), place, following, complete, single)
 
     def _read(
-        self, tenant: str, names: Sequence[str], place: Place, low: int | None, wanted: RunFilter, limit: int
+        self, tenant: str, ids: Sequence[str], place: Place, low: int | None, wanted: RunFilter, limit: int
     ) -> tuple[list[Run], Reading]:
         """Return the matching runs of the jobs with these ids, and the result of reading them."""
 
-        def begin(name: str) -> list[Run]:
-            return self.runs.page(tenant, name, limit=FIRST_PART, before=place.name_before(name), strongly=False)
+        def begin(job_id: str) -> list[Run]:
+            return self.runs.page(tenant, job_id, limit=FIRST_PART, before=place.name_before(job_id), strongly=False)
 
         reader = _Reader(self.runs, tenant, low)
-        heads = self.executor.map(begin, names)
-        sources = [reader.runs_of(name, part) for name, part in zip(names, heads, strict=True)]
+        heads = self.executor.map(begin, ids)
+        sources = [reader.runs_of(job_id, part) for job_id, part in zip(ids, heads, strict=True)]
         found: list[Run] = []
         count, most = 0, max(limit, EXAMINED) if wanted.sifts else limit
         last = None
@@ -130,7 +129,7 @@ class _Reader:
     older: int | None = None
     left: int = field(default=FURTHER_PARTS)
 
-    def runs_of(self, name: str, part: list[Run]) -> Iterator[Run]:
+    def runs_of(self, job_id: str, part: list[Run]) -> Iterator[Run]:
         """Yield the runs of `part`, the first runs of a job, and then the further ones. Raises _ReadEnoughError."""
         size = FIRST_PART
         while part:
@@ -144,4 +143,4 @@ class _Reader:
             if not self.left:
                 raise _ReadEnoughError
             self.left, size = self.left - 1, FURTHER_PART
-            part = self.store.page(self.tenant, name, limit=size, before=part[-1].name.local, strongly=False)
+            part = self.store.page(self.tenant, job_id, limit=size, before=part[-1].name.local, strongly=False)

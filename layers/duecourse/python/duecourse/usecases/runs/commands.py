@@ -178,7 +178,7 @@ class Commands:
         run = self.runs.get(tenant, run_id)
         if run.state is not RunState.DEAD:
             raise NotDeadError(run)
-        if own_job(self.jobs.current(tenant, run.job_id), run) is None:
+        if own_job(self.jobs.get(tenant, run.job_id), run) is None:
             raise JobGoneError(run)
         if failed := self.workflow_runs.lasting_failures(run):
             raise NothingToRedriveError(run, failed)
@@ -246,7 +246,7 @@ class Callbacks:
         timed = run.deadlines is not None and run.deadlines.heartbeat_until is not None
         if not timed and report == NOTHING:
             return HeartbeatResult(run, run.cancel_requested)
-        job = own_job(self.jobs.current(run.tenant, run.job_id), run)
+        job = own_job(self.jobs.get(run.tenant, run.job_id), run)
         if not isinstance(job, Job):
             # The deadline is not extended: a run without a job ends at its next step.
             return HeartbeatResult(run, run.cancel_requested or "deleted")

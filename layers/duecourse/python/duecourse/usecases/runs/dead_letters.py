@@ -94,4 +94,4 @@ class DeadLetters:
     def _read(self, tenant: str, runs: Iterable[Run], jobs: dict[str, Job | None]) -> None:
         """Add the jobs of the runs to `jobs`, except those already in it."""
         for job_id in {run.job_id for run in runs} - jobs.keys():
-            jobs[job_id] = self.jobs.current(tenant, job_id)
+            jobs[job_id] = self.jobs.get(tenant, job_id)

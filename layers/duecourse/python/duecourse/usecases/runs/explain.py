@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from dataclasses import dataclass, replace
 
 from duecourse.domain.ids import RunName, key_line
@@ -31,7 +31,6 @@ from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, Depths, GraphMissingError, JobStore, RunStore, WaitQueues
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import at_once_until
-from duecourse.usecases.names import names_of, page_of
 from duecourse.usecases.runs.requests import queued_run
 from duecourse.usecases.workflows.workflows import NoWorkflowRunError, WorkflowRuns
 
@@ -90,11 +89,9 @@ class Explain:
         """Return the explanation, and the run of a workflow that was read for it."""
         # The cursor is read before the records, so that a run that starts between them is found as started.
         job = self.jobs.snapshot(tenant, job_id)
-        job_id = job.id if isinstance(job, Job) else job_id
         cursor = self.jobs.get_cursor(tenant, job_id) if isinstance(job, Job) else None
         by_hand = isinstance(job, Job) and not job.scheduled
-        names = names_of(job if isinstance(job, Job) else None, job_id, self.clock.now())
-        record, searched = self._record(tenant, names, at, by_hand=by_hand)
+        record, searched = self._record(tenant, job_id, at, by_hand=by_hand)
         if job is None and record is None:
             raise JobUnknownError(job_id)
         now = self.clock.now()
@@ -172,13 +169,13 @@ class Explain:
         except (NoWorkflowRunError, GraphMissingError):
             return None
 
-    def _record(self, tenant: str, names: Sequence[str], at: int, *, by_hand: bool) -> tuple[Run | None, bool]:
+    def _record(self, tenant: str, job_id: str, at: int, *, by_hand: bool) -> tuple[Run | None, bool]:
         """Return the record of this occurrence, or of the newest earlier run that covers it, and whether the search was
         complete. Manual runs are considered only for a job that has no other runs (`by_hand`).
         """
-        before = RunName(names[0], at + 1).local
+        before = RunName(job_id, at + 1).local
         for _ in range(0, MAX_READ, PAGE):
-            page = page_of(self.runs, tenant, names, limit=PAGE, before=before)
+            page = self.runs.page(tenant, job_id, limit=PAGE, before=before)
             for run in page:
                 if (by_hand or not run.suffix) and at <= (run.occurrence if run.through is None else run.through):
                     return run, True

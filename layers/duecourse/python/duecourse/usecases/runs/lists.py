@@ -40,7 +40,6 @@ from duecourse.ports import (
 )
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import at_once_until, since_when
-from duecourse.usecases.names import by_state_of, last_of, names_of, page_of
 from duecourse.usecases.runs.health import ClockHealth, Health
 from duecourse.usecases.runs.requests import queued_run, requested_run
 from duecourse.usecases.tenants import Limits
@@ -78,13 +77,10 @@ class History:
 
     def last(self, tenant: str, jobs: Sequence[Job], count: int) -> list[list[LastRun]]:
         """Return the last `count` runs of each job, newest first, without enqueued runs and without runs of a later
-        occurrence. Each id of a job requires one query.
+        occurrence. Each job requires one query.
         """
-        now = self.clock.now()
-        before = to_basic(int(now) + 1)
-        return self.executor.map(
-            lambda job: last_of(self.runs, tenant, job.names(now), limit=count, before=before), jobs
-        )
+        before = to_basic(int(self.clock.now()) + 1)
+        return self.executor.map(lambda job: self.runs.last(tenant, job.id, limit=count, before=before), jobs)
 
     def page(
         self,
@@ -112,13 +108,12 @@ class History:
         if tag is not None and (job is None or tag not in job.tags):
             return RunPage((), None)
         definition = job if RunState.QUEUED in wanted.states else None
-        names = names_of(job, job_id, self.clock.now())
         until = None if end is None else to_basic(end)
         following = min((name for name in (before, until) if name is not None), default=None)
         reading = max(limit, PORTION) if wanted.sifts else limit
         found: list[Run] = []
         for _ in range(PORTIONS):
-            part = self._part(tenant, names, definition, cursor, reading, following)
+            part = self._part(tenant, job_id, definition, cursor, reading, following)
             in_time = [run for run in part.items if first is None or run.occurrence >= first]
             found += [run for run in in_time if wanted.passes(run)]
             following = part.following if len(in_time) == len(part.items) else None
@@ -131,16 +126,16 @@ class History:
     def _part(
         self,
         tenant: str,
-        names: Sequence[str],
+        job_id: str,
         job: Job | None,
         cursor: Cursor | None,
         limit: int,
         before: str | None,
     ) -> RunPage:
-        """Return all runs under these ids of a job before the local name `before`; without `job`, only records."""
-        records = page_of(self.runs, tenant, names, limit=limit + 1, before=before)
+        """Return all runs of a job before the local name `before`; without `job`, only records."""
+        records = self.runs.page(tenant, job_id, limit=limit + 1, before=before)
         queued = [] if job is None or cursor is None else self._queued(job, cursor, records, limit + 1, before)
-        queued += [] if job is None else self._requested(job, names, records, limit + 1, before)
+        queued += [] if job is None else self._requested(job, records, limit + 1, before)
         again = {run.name for run in queued}
         standing = [run for run in records if run.name not in again]
         merged = sorted([*standing, *queued], key=lambda run: run.name.local, reverse=True)
@@ -171,14 +166,12 @@ class History:
         covered = [(run.occurrence - 1, run.through or run.occurrence) for run in binding]
         return [queued_run(job, at, schedule.due(at)) for at in newest(schedule, without((low, high), covered), count)]
 
-    def _requested(
-        self, job: Job, names: Sequence[str], records: list[Run], count: int, before: str | None
-    ) -> list[Run]:
+    def _requested(self, job: Job, records: list[Run], count: int, before: str | None) -> list[Run]:
         """Return the newest `count` manual runs of this page that are due later and have no record."""
         known = {run.name.local for run in records}
         oldest = records[-1].name.local if len(records) == count else ""  # older runs are on later pages
-        timers = (self.timers.requested_runs(job.tenant, name, limit=count, before=before) for name in names)
-        messages = [timer.message for part in timers for timer in part]
+        timers = self.timers.requested_runs(job.tenant, job.id, limit=count, before=before)
+        messages = [timer.message for timer in timers]
         waiting = [each for each in messages if each.name.local > oldest and each.name.local not in known]
         return [
             Queued(each.identity, lane=each.lane, attempts_allowed=job.attempts_allowed)
@@ -284,8 +277,7 @@ class RunSearch:
             job = self.jobs.get(tenant, job_id)
             if before is None:
                 check_known(self.runs, tenant, job_id, job)
-            names = names_of(job, job_id, self.clock.now())
-            found = by_state_of(self.runs, tenant, wanted.states, names, limit=reading + 1, before=start)
+            found = self.runs.by_state(tenant, wanted.states, limit=reading + 1, before=start, job_id=job_id)
         else:
             found = self.runs.by_state(tenant, wanted.states, limit=reading + 1, before=start)
         since = wanted.since
@@ -405,13 +397,13 @@ class Runs:
     def _asked(self, tenant: str, name: RunName) -> Run | None:
         """Return a QUEUED run if it was requested and its message may still be in transit."""
         asked = self.inputs.get(tenant, name.job_id, name.suffix)
-        job = None if asked is None else self.history.jobs.current(tenant, name.job_id)
+        job = None if asked is None else self.history.jobs.get(tenant, name.job_id)
         if asked is None or job is None or asked.generation < job.created_generation:
             return None
         due = _due(job, asked, name.occurrence)
         if due is None or self.history.clock.now() > due + MESSAGE_RETENTION_DAYS * DAY_SECONDS:
             return None
-        run = requested_run(replace(job, id=name.job_id), asked, name.occurrence, due)
+        run = requested_run(job, asked, name.occurrence, due)
         return replace(run, identity=replace(run.identity, generation=asked.generation))
 
 

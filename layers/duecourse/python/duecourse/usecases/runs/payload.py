@@ -51,7 +51,7 @@ class RunPayloads:
         or JobGoneError.
         """
         run = self.runs.get(tenant, run_id)
-        job = self.jobs.current(tenant, run.job_id)
+        job = self.jobs.get(tenant, run.job_id)
         if job is None or own_job(job, run) is None:
             raise JobGoneError(run)
         if run.attempt == 0 and run.state in (RunState.SKIPPED, RunState.CANCELLED):

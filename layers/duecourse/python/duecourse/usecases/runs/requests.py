@@ -43,7 +43,6 @@ from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Ran
 from duecourse.usecases.dispatch.claim import checks_of
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, KeyReusedError, Precondition
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS
-from duecourse.usecases.names import page_of
 from duecourse.usecases.tenants import DelayedRunQuota
 
 SUFFIX_CHARACTERS = 8
@@ -446,17 +445,12 @@ class Backfills:
         if made.first is None or made.last is None:
             return {}
         limit = max(self.limit, COUNTED) * RECORDS_PER_OCCURRENCE
-        names = job.names(now)
-        records = [
-            record
-            for name in reversed(names)
-            for record in self.runs.between(
-                job.tenant, name, made.first - 1, made.last, strongly=True, backfills=True, limit=limit + 1
-            )
-        ]
+        records = self.runs.between(
+            job.tenant, job.id, made.first - 1, made.last, strongly=True, backfills=True, limit=limit + 1
+        )
         if len(records) > limit:
             raise BackfillTooLargeError(limit, self.limit, at_least=True)
-        before = page_of(self.runs, job.tenant, names, limit=EARLIER_RECORDS, before=to_basic(made.first))
+        before = self.runs.page(job.tenant, job.id, limit=EARLIER_RECORDS, before=to_basic(made.first))
         records += [recorded(run) for run in before if not run.suffix][:1]  # it may cover the first occurrences
         # A job enqueues no occurrences from before its creation.
         late_before = max(now - job.missed.grace_seconds, job.created_at)

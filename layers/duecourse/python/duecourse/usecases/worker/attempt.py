@@ -412,7 +412,7 @@ class LaneWorker:
         if suspended:
             return Disposition.ACK if called else self.requeue.defer(item, run, until, reason)
         self.wait_queues.hold(message, expires_at=int(now) + HELD_SECONDS)
-        job = self.jobs.current(message.tenant, message.job_id)
+        job = self.jobs.get(message.tenant, message.job_id)
         if job is None or not job.is_paused(now):
             return Conflict(run)
         # Only messages from the wait queue show that the run is there: a worker may have failed after it recorded the

@@ -37,7 +37,6 @@ from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
 from duecourse.usecases.dispatch.claim import Skipping, settled
 from duecourse.usecases.forwarder import Forwarder
-from duecourse.usecases.names import page_of
 from duecourse.usecases.ping import Pings
 from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS
@@ -117,7 +116,7 @@ class FailingJobs:
         spoke = 0
         while spoke < wanted and len(recent) < MAX_READ:
             before = recent[-1].name.local if recent else None
-            page = page_of(self.runs, job.tenant, job.names(self.clock.now()), limit=PAGE, before=before)
+            page = self.runs.page(job.tenant, job.id, limit=PAGE, before=before)
             recent += page
             spoke += sum(isinstance(run, Succeeded | Dead) for run in page)
             if len(page) < PAGE:

@@ -31,7 +31,6 @@ from duecourse.domain.jobs.job import Job, JobSnapshot, Lane
 from duecourse.domain.runs.decision import RetryLater, Start, own_job
 from duecourse.domain.runs.overlap import (
     PAUSE,
-    RENAMED,
     Lock,
     LockRequest,
     QueuePosition,
@@ -212,8 +211,6 @@ class Overlaps:
         held = self.runs.locked(job.tenant, job.id)
         if held is None or not held.holder:
             return 1
-        if held.holder == RENAMED:
-            return int(held.until <= self.clock.now())
         mine = ended is not None and held.holder == holder_of(ended, job.id)
         holder = ended if mine else self._holder(job.tenant, job.id, held)
         return int(holder is not None and (has_released(held, holder) or own_job(job, holder) is None))
@@ -224,7 +221,7 @@ class Overlaps:
 
     def _records(self, tenant: str, line: str, held: Mapping[int, Lock], mine: str = "") -> dict[str, Run]:
         """Return the records of the runs that hold these locks, by holder, without the holder `mine`."""
-        holders = {lock.holder for lock in held.values()} - {"", RENAMED, mine}
+        holders = {lock.holder for lock in held.values()} - {"", mine}
         names = {holder: held_by(holder, line) for holder in sorted(holders)}
         found = self.runs.get_many(tenant, sorted(set(names.values()), key=str)) if names else {}
         return {holder: found[name] for holder, name in names.items() if name in found}
@@ -285,9 +282,6 @@ class Overlaps:
                 known = record is not None and held.rank <= wanted.rank
                 if not known and (own := self._holder(job.tenant, job.id, held)) != record:
                     return Conflict(own)
-            elif held is not None and held.holder == RENAMED:
-                if held.until > self.clock.now():  # renamed since the job was read; it has another lock now
-                    return Conflict(record)
             elif held is not None and held.holder:
                 after = self._holder(job.tenant, job.id, held)
                 # The runs of a deleted job with the same id do not count.
@@ -314,8 +308,6 @@ class Overlaps:
             held = self.runs.locks(tenant, line)
             paused = is_paused(held, self.clock.now())
             limit = 0 if paused else places.limit
-            if 0 in held and held[0].holder == RENAMED and held[0].until > self.clock.now():
-                return Conflict(record)
             mine = {place: lock for place, lock in held.items() if lock.holder == wanted.holder}
             # As in `_take`. The run may have several places: its starts of two messages at once, or before a redrive.
             known = record is not None and all(lock.rank <= wanted.rank for lock in mine.values())
@@ -376,7 +368,7 @@ class Overlaps:
             if not lock.holder:
                 continue
             holder = record if lock.holder == mine else None
-            if lock.holder not in (mine, RENAMED):
+            if lock.holder != mine:
                 holder = records.get(lock.holder)
                 if job is not None and holder is not None and own_job(job, holder) is None:
                     continue  # a run of a deleted job with the same id

@@ -18,7 +18,7 @@ from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import Budget, Charge
-from duecourse.domain.workflows.check import Path, WorkflowFault, graph_faults, step_faults, time_faults
+from duecourse.domain.workflows.check import WorkflowFault, graph_faults, step_faults, time_faults
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef, read_ref
 from duecourse.domain.workflows.results import result_faults
 from duecourse.domain.workflows.state import WorkflowState
@@ -518,7 +518,6 @@ class ManageWorkflows:
             *time_faults(draft.steps, own.schedule, own.exclude, int(now), budget),
             *step_faults(workflow_id, draft.steps, draft.inline, found),
             *claimed_by_others(self.editing.jobs.membership, workflow_id, draft.steps, found, now),
-            *self._reserved_ids(tenant, workflow_id, draft, found, standing),
         ]
         large = sum(found[name].payload is UNREAD for name in found.keys() - draft.inline.keys())
         left = 0 if before is None else len(before.graph.of_jobs.keys() - graph.of_jobs.keys())
@@ -571,21 +570,6 @@ class ManageWorkflows:
         for name, cursor in zip(changed, cursors, strict=True):
             if cursor is None:
                 raise JobUnreadableError(name)
-
-    def _reserved_ids(
-        self, tenant: str, workflow_id: str, draft: WorkflowDraft, found: Mapping[str, Job], standing: Job | None
-    ) -> list[WorkflowFault]:
-        """Return the faults of jobs that cannot be created, because a renamed job had their id."""
-        places: dict[str, Path] = {
-            step.job_id: ("jobs", step.id) for step in draft.steps if step.job_id in draft.inline
-        }
-        places = {job_id: place for job_id, place in places.items() if job_id not in found}
-        places |= {} if standing is not None else {workflow_id: ("id",)}
-        renamed = self.workflows.renamed(tenant, list(places), now=self.clock.now()) if places else {}
-        kept = "is reserved for the runs of {0}, which had this id before; choose another id, or rename {0} back"
-        return [
-            WorkflowFault(places[former], kept.format(current), conflict=True) for former, current in renamed.items()
-        ]
 
     def _whole(self, job: Job | None) -> Job | None:
         """Return the job with its payload. The payload is read separately, so that only one large payload is in memory

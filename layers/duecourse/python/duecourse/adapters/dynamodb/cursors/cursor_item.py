@@ -75,8 +75,6 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
         rules["exclude"] = cursor.exclude
     if cursor.jitter_seconds:
         rules["jitter_seconds"] = cursor.jitter_seconds
-    if cursor.seed is not None:
-        rules["seed"] = cursor.seed
     if cursor.deadlines != NO_DEADLINES:
         rules["deadlines"] = without_defaults(cursor.deadlines)
     return job_key(cursor.tenant, cursor.job_id, CURSOR) | values.pack(
@@ -107,7 +105,7 @@ def from_item(item: Item) -> Cursor:
     missed = rules.pop("missed")
     exclude, jitter_seconds = tuple(rules.pop("exclude", ())), rules.pop("jitter_seconds", 0)
     resume_at = values.optional_integer(item, "resume_at")
-    seed, listed = rules.pop("seed", None), values.optional_text(item, "waited")
+    listed = values.optional_text(item, "waited")
     deadlines = rules.pop("deadlines", None)
     return Cursor(
         tenant=tenant,
@@ -117,7 +115,6 @@ def from_item(item: Item) -> Cursor:
         jitter_seconds=jitter_seconds,
         missed=from_document(MissedPolicy, missed),
         resume=None if resume_at is None else PlannedResume(resume_at, "resume_catch_up" in item),
-        seed=seed,
         waited=tuple(Firing(at, due, at, following=following) for at, due, following in values.parse(listed or "[]")),
         deadlines=NO_DEADLINES if deadlines is None else from_document(DeadlineRules, deadlines),
         **values.read_fields(Cursor, item, _PLAIN),

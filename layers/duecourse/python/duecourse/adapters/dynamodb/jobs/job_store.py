@@ -24,8 +24,6 @@ from duecourse.adapters.dynamodb.writing import TableStore, batch_get, condition
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord, created
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Reservation, Tombstone
-from duecourse.domain.jobs.rename import locks
-from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.tenants.seats import Seats
@@ -47,7 +45,6 @@ from duecourse.ports import (
     JobQuotaError,
     KeyLimits,
     KeyUsedError,
-    NamesPage,
     Refusal,
     SeatsChangedError,
     SeatStore,
@@ -65,7 +62,6 @@ from duecourse.stores.job_item import (
     marks_of,
     read_job,
     readable,
-    renamed_to,
     tags_added,
     tags_changed,
     tags_removed,
@@ -102,10 +98,6 @@ PARTS = 10
 """The maximum number of parts that one search reads: 10 MB, or 4,000 jobs with a tag."""
 
 logger = logging.getLogger("duecourse.adapters.dynamodb")
-
-
-MAX_REFERENCES = 4
-"""The maximum number of references from a former id to the current id of a job that are followed."""
 
 
 class JobPages(TableStore):
@@ -171,17 +163,6 @@ class JobPages(TableStore):
         read = ("job_id", "expires_at")
         items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=read, IndexName="tenant")
         return IdPage([item["job_id"]["S"] for item in items], None if more is None else more["job_id"]["S"])
-
-    def page_names(self, tenant: str, tag: str | None, *, names: int, after: str | None) -> NamesPage:
-        if tag is None:
-            last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
-            read = ("job_id", "expires_at", "former")
-            items, more = self._query("tenant", tenant, "job_id", "", names + 1, last, read=read, IndexName="tenant")
-            following = None if more is None else more["job_id"]["S"]
-        else:
-            items, following = self._of_tag(tenant, JobFilter(tag=tag), names + 1, after)
-        now = self._clock.now()
-        return NamesPage([job_item.names_of(item, now) for item in items], following).first(names)
 
     def _marked(
         self, tenant: str, tag: str, prefix: str, limit: int, after: str | None
@@ -400,29 +381,9 @@ class DynamoJobStore(JobPages):
         except JobMissingError:
             return None
 
-    def current(self, tenant: str, job_id: str) -> Job | None:
-        return self._located(tenant, job_id)[1]
-
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
-        current_id, job = self._located(tenant, job_id)
-        return job if job is not None else self.gone(tenant, current_id)
-
-    def _located(self, tenant: str, job_id: str) -> tuple[str, Job | None]:
-        """Return the job that has or had this id, and its current id. A reserved id refers to the current id, so a
-        further reference means that the job was renamed during the read.
-        """
-        for _ in range(MAX_REFERENCES):
-            item = self._get(job_key(tenant, job_id, JOB))
-            if item is None:
-                break
-            if "job_id" in item:
-                with suppress(JobMissingError):
-                    return job_id, read_job(item, self._get)
-                break
-            if (current_id := renamed_to(item, self._clock.now())) is None:
-                break
-            job_id = current_id
-        return job_id, None
+        job = self.get(tenant, job_id)
+        return job if job is not None else self.gone(tenant, job_id)
 
     def gone(self, tenant: str, job_id: str) -> Tombstone | None:
         gone = self._item(job_key(tenant, job_id, GONE))
@@ -521,40 +482,6 @@ class DynamoJobStore(JobPages):
             part = self._count.stocked(job.tenant, part_of(job), quota)
         return False
 
-    def rename(
-        self,
-        job: Job,
-        standing: Cursor,
-        renamed: Job,
-        cursor: Cursor,
-        record: ChangeRecord,
-        seats: Seats | None = None,
-        released: Lock | None = None,
-    ) -> bool:
-        self._note_creation(job)
-        tenant, (item, payload) = job.tenant, job_item.to_item(renamed)
-        noted = {each.id: Reservation.for_renamed(renamed.id, each.until) for each in renamed.former}
-        mine = Reservation.for_renamed(job.id, 0.0).by
-        writes = [
-            self._put(item, **conditions.vacant(mine, self._clock.now())),
-            self._put_cursor(cursor, renamed.expires_at),
-            *([] if payload is None else [self._put(job_item.payload_item(renamed, payload))]),
-            *tags_added(renamed, marks_of(renamed), self._table),
-            self._put(job_item.reservation_item(tenant, job.id, noted.pop(job.id)), **conditions.unchanged(job)),
-            {"Delete": self._key(job, CURSOR) | conditions.standing(standing)},
-            *([] if payload is None else [{"Delete": self._key(job, PAYLOAD)}]),
-            *tags_removed(job, marks_of(job), self._table),
-            *(
-                self._put(job_item.reservation_item(tenant, each, whole), **conditions.holds({"reserved_by": mine}))
-                for each, whole in noted.items()
-            ),
-            *taken(seats, self._table),
-            *calendars.used([renamed], self._table),
-            *self._noted(record),
-            *(map(self._tables.part, run_item.moved_lock(job, renamed, released)) if locks(job) else ()),
-        ]
-        return self._written(renamed, writes, lambda found: found == renamed)
-
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
         self._note_creation(job)
         writes = [
@@ -571,17 +498,9 @@ class DynamoJobStore(JobPages):
 
         write = self._given_back if job.counts else self._written
         try:
-            done = write(job, writes, made)
+            return write(job, writes, made)
         except StoreBusyError:
             return False
-        if done:
-            for each in job.former:
-                # Before the id is released: a new job with this id uses the same lock. After an error, the id remains
-                # reserved until the lock has expired.
-                with suppress(AwsError):
-                    self._tables.write(run_item.freed_lock(job.tenant, each.id, deleted_at))
-                    self.release(job.tenant, each.id, Reservation.for_renamed(job.id, each.until))
-        return done
 
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
         where = job_key(tenant, job_id, JOB)
@@ -641,8 +560,7 @@ class DynamoJobStore(JobPages):
         creation = None if job is None or job.created_by is None else created(job)
         if creation is not None and creation.expires_at <= self._clock.now():
             creation = None
-        names = (job_id,) if job is None else job.names(self._clock.now())
-        return change_items.page(self._tables, tenant, names, limit, before, creation)
+        return change_items.page(self._tables, tenant, job_id, limit, before, creation)
 
     def _get(self, key: Item) -> Item | None:
         item = self._item(key)
