@@ -25,7 +25,7 @@ _DISPATCH = tuple(
         *(f"domain/jobs/{module}.py" for module in ("cursor", "job")),
         "domain/schedules",
         "usecases/dispatch",
-        "adapters/dynamodb/cursors",
+        *(f"stores/{module}.py" for module in ("cursor_item", "cursors", "timers")),
         "adapters/dynamodb/tables.py",
         "adapters/sqs",
     )
@@ -43,7 +43,10 @@ _WORKFLOWS = tuple(
 )
 _JOBS = tuple(
     f"{CORE}/{part}"
-    for part in ("usecases/jobs", "usecases/tenants.py", "adapters/dynamodb/jobs", "domain/jobs", "domain/tenants")
+    for part in (
+        *("usecases/jobs", "usecases/tenants.py", "adapters/dynamodb/tables.py", "domain/jobs", "domain/tenants"),
+        *(f"stores/{module}.py" for module in ("calendars", "job_item", "jobs", "tenants")),
+    )
 )
 _STAGE = ("infra/stages.py", "infra/settings")
 _COUNTS = ("benchmarks/results/dispatch.json", "benchmarks/results/execute.json")

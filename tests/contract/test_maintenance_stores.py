@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore, DynamoRepairStore
 from duecourse.checks.tenants import InProgress, TenantFigures
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Concurrency, JobState, Lane
@@ -17,6 +16,7 @@ from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Finding, Input, Timer, Undecided
+from duecourse.stores.maintenance import DynamoAuditStore, DynamoRepairStore
 from duecourse.stores.runs import RunsInProgress
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, moved, stored_job

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 
-from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.ports import AuditStore, Claim, ClaimResult, Depth
+from duecourse.stores.maintenance import DynamoAuditStore
 from duecourse.usecases.maintenance.audit import Audit, AuditSteps, ClassifyGaps, CompareWindow
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.job import Job
 from duecourse.ports import InlineExecutor
+from duecourse.stores.jobs import DynamoJobStore
 from duecourse.usecases.dispatch.round import DispatchRules
 from duecourse.usecases.dispatch.tick import Tick
 from tests.support.limits import MemoryMark

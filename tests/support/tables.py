@@ -4,18 +4,18 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
-from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
-from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
-from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
-from duecourse.adapters.dynamodb.maintenance import DynamoTenantReports
 from duecourse.adapters.dynamodb.tables import DynamoTables
 from duecourse.adapters.system import SystemClock
 from duecourse.ports import Clock, Executor
+from duecourse.stores.cursors import DynamoCursorStore
 from duecourse.stores.inputs import Inputs
+from duecourse.stores.jobs import DynamoJobStore
+from duecourse.stores.maintenance import DynamoTenantReports
 from duecourse.stores.runs import RunsInProgress, RunStore
 from duecourse.stores.table import Table
+from duecourse.stores.tenants import DynamoTenantLimits
+from duecourse.stores.tick_mark import DynamoTickMark
+from duecourse.stores.timers import DynamoTimers
 from duecourse.stores.waits import WaitQueues
 from duecourse.stores.workflows import WorkflowStore
 from duecourse.testing.memory.tables import MemoryTables

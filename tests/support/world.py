@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from threading import Lock as ThreadLock
 from typing import Any
 
-from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 from duecourse.api.api import Api
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import DAY_SECONDS
@@ -23,6 +21,8 @@ from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, Outcome, Returned
 from duecourse.messages import COMMANDS, MessageKind, RunMessage
 from duecourse.ports import Call, Clock, CursorStore, DeadLetterQueue, Outgoing, RepairStore, TenantReports
+from duecourse.stores.maintenance import DynamoRepairStore
+from duecourse.stores.tick_mark import DynamoTickMark
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, failing, lost
 from duecourse.testing.stage import Stage, settings_of_a_test

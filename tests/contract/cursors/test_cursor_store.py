@@ -7,9 +7,9 @@
 
 from dataclasses import replace
 
-from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.domain.jobs.cursor import Firing
 from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult
+from duecourse.stores.cursor_item import ShardRecord
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from tests.support.client_faults import READS, WRITES, FaultyClient

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenants import total
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.cursor import Cursor, plan
 from duecourse.domain.jobs.job import Job, JobState, Lane
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.ports import Claim, ClaimResult, CreationTerms, JobFilter, JobQuotaError, JobStore, KeyUsedError, UsedKey
+from duecourse.stores.tenants import total
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from duecourse.usecases.jobs.change import Draft, Edited, EditJobs

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from benchmarks.wire.capacity import KB, item_bytes, page_read_units
-from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.cursor import Firing
 from duecourse.domain.jobs.document import KEPT_DAYS, ChangeAction, ChangeRecord, asked, changed, created, deleted
 from duecourse.domain.jobs.job import (
@@ -29,6 +28,7 @@ from duecourse.domain.targets.targets import HttpTarget
 from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import CreationTerms, JobFilter, JobQuotaError, StoreBusyError, Total
 from duecourse.stores import changes as change_items
+from duecourse.stores.jobs import DynamoJobStore
 from duecourse.stores.keys import job_partition
 from duecourse.testing.clock import SettableClock
 from tests.support.client_faults import READS, FaultyClient

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenants import total
 from duecourse.domain.jobs.job import Job, JobState, Reservation
 from duecourse.ports import CreationTerms, JobFilter, JobStore
+from duecourse.stores.tenants import total
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, stored_job
 from tests.support.tables import Tables

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenants import DynamoSeats
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.job import Job, Lane, Overlap, Tombstone
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import CreationTerms, SeatsChangedError
+from duecourse.stores.tenants import DynamoSeats
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around
 from duecourse.usecases.jobs.change import Draft

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.job import Job, JobState, Lane, Reservation
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
@@ -14,6 +13,7 @@ from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
 from duecourse.ports import InlineExecutor, NoAnswerError, WorkflowStore
+from duecourse.stores.jobs import DynamoJobStore
 from duecourse.testing.faults import answering, around, before, failing
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobExistsError, JobVersionError, Precondition

@@ -10,13 +10,13 @@ import httpx
 import jwt
 import pytest
 
-from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.messages import RunMessage
 from duecourse.ports import Timer
+from duecourse.stores.timers import DynamoTimers
 from duecourse.testing.clock import SettableClock
 from infra.stages import STAGES
 from tests.support.cdk_app import IDS, TAG, CdkApp

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step
 from duecourse.ports import Depth, InlineExecutor
+from duecourse.stores.tenants import DynamoTenantLimits
+from duecourse.stores.tick_mark import DynamoTickMark
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.runs.all_runs import AllRuns
 from tests.support import runs

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenants import total
-from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 from duecourse.domain.jobs.job import Job, JobState, Reservation, Tombstone
 from duecourse.domain.maintenance.index import CompletedJob
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import IndexPage
+from duecourse.stores.maintenance import DynamoRepairStore
+from duecourse.stores.tenants import total
 from duecourse.usecases.maintenance.index_repair import CleanUp, IndexRepair
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON, cursor, job

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 from duecourse.checks.tenants import TenantFigures
 from duecourse.cli.tenants.listing import tenants_of
 from duecourse.cli.tenants.suspending import suspend
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.stores.maintenance import DynamoRepairStore
 from duecourse.testing.faults import around, before, failing, lost
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.cursor import Cursor, bucket_of
 from duecourse.domain.jobs.job import Completion, Concurrency, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap
@@ -15,6 +14,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.domain.schedules import TZDATA_VERSION
 from duecourse.messages import RunMessage
 from duecourse.ports import IndexPage, Timer
+from duecourse.stores.maintenance import DynamoRepairStore
 from duecourse.testing.faults import answering, around, before, failing
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON, cursor, job, moved

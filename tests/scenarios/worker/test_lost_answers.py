@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenants import JobCount, part_of, total
 from duecourse.domain.jobs.job import Delivery, JobState
 from duecourse.domain.runs.states import RunState
+from duecourse.stores.tenants import JobCount, part_of, total
 from duecourse.testing.clock import SettableClock
 from tests.support.client_faults import Fault, FaultyClient, Request
 from tests.support.jobs import NOON, job

@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.ports import FailureNotification
+from duecourse.stores.cursors import DynamoCursorStore
 from duecourse.testing.faults import around, failing, twice
 from tests.support.faulty import Skewed, ThrottledClient
 from tests.support.jobs import NOON, job

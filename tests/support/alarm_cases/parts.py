@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
 from duecourse.domain.jobs.job import RetryPolicy
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call, Claimed, ClaimResult
+from duecourse.stores.cursors import DynamoCursorStore
 from duecourse.testing import faults
 from tests.support.faulty import ThrottledClient
 from tests.support.jobs import job

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import (
     Backoff,
@@ -29,6 +28,7 @@ from duecourse.domain.runs.overlap import KeyLimit
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Outgoing
+from duecourse.stores.tick_mark import DynamoTickMark
 from duecourse.usecases.runs.requests import OwnPayload, RunRequest
 from tests.support.jobs import NOON, job
 from tests.support.wheel import Held

@@ -169,7 +169,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def jobs(self: Wiring[TableSettings]) -> JobStore:
-        from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
+        from duecourse.stores.jobs import DynamoJobStore
 
         settings = self.settings
         return DynamoJobStore(
@@ -197,7 +197,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def cursors(self: Wiring[TableSettings]) -> CursorStore:
-        from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
+        from duecourse.stores.cursors import DynamoCursorStore
 
         settings = self.settings
         return DynamoCursorStore(
@@ -207,7 +207,7 @@ class Wiring(Generic[S_co]):
     @cached_property
     def timers(self: Wiring[TableSettings]) -> Timers:
         """The store of messages that are due later than the maximum delay of a queue."""
-        from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
+        from duecourse.stores.timers import DynamoTimers
 
         return DynamoTimers(self._dynamodb, self.settings.jobs_table, shards=self.settings.shards)
 
@@ -231,26 +231,26 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def tick_mark(self: Wiring[TableSettings | TickSettings]) -> TickMark:
-        from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
+        from duecourse.stores.tick_mark import DynamoTickMark
 
         return DynamoTickMark(self._dynamodb, self.settings.jobs_table)
 
     @cached_property
     def tenant_limits(self: Wiring[TableSettings]) -> TenantLimits:
-        from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
+        from duecourse.stores.tenants import DynamoTenantLimits
 
         return DynamoTenantLimits(self._dynamodb, self.settings.jobs_table)
 
     @cached_property
     def repair_store(self: Wiring[RepairSettings]) -> RepairStore:
-        from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
+        from duecourse.stores.maintenance import DynamoRepairStore
 
         figures = self.settings.operator_tenant is not None
         return DynamoRepairStore(self._dynamodb, self.settings.jobs_table, figures=figures)
 
     @cached_property
     def tenant_reports(self: Wiring[ApiSettings | RepairSettings]) -> TenantReports:
-        from duecourse.adapters.dynamodb.maintenance import DynamoTenantReports
+        from duecourse.stores.maintenance import DynamoTenantReports
 
         return DynamoTenantReports(self._dynamodb, self.settings.jobs_table)
 
@@ -262,7 +262,7 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def audit_store(self: Wiring[TableSettings]) -> AuditStore:
-        from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore
+        from duecourse.stores.maintenance import DynamoAuditStore
 
         return DynamoAuditStore(self._dynamodb, self.settings.jobs_table, limit=AUDIT_PAGE_ITEMS)
 
@@ -428,9 +428,9 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def tick(self: Wiring[TickSettings]) -> Tick:
-        from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
         from duecourse.adapters.sqs.shard_queue import SqsShardQueue
         from duecourse.settings.functions import NO_MONITOR
+        from duecourse.stores.cursors import DynamoCursorStore
         from duecourse.usecases.dispatch.tick import Tick
         from duecourse.usecases.ping import StagePing
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.adapters.dynamodb.writing import READ_BATCH, TRIES, Statement, batch_get, claimed, execute, transact
 from duecourse.adapters.dynamodb.writing import TRANSACTION_TRIES as TRANSACTIONS_TRIES
 from duecourse.api.problems import unavailable
 from duecourse.ports import ClaimResult, InlineExecutor, NoAnswerError, ServiceError, StoreBusyError
+from duecourse.stores.jobs import DynamoJobStore
 from duecourse.stores.keys import key
+from duecourse.stores.tick_mark import DynamoTickMark
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
 

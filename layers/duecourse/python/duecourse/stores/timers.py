@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.adapters.dynamodb.writing import Statement, TableStore, batch_put, claimed, execute, read_items
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.messages import read_run_message
 from duecourse.ports import Claimed, ClaimResult, Clock, Executor, Timer
 from duecourse.stores import values
+from duecourse.stores.cursor_item import ShardRecord
 from duecourse.stores.keys import TIMER_PREFIX, Item, job_key, job_partition
 
 KEPT_SECONDS = 7 * DAY_SECONDS
@@ -30,16 +30,22 @@ class DynamoTimers(TableStore):
         self._record = ShardRecord(client, table)
 
     def put(self, timer: Timer) -> None:
+        """Write the timer, replacing an earlier one with the same purpose."""
         self._client.put_item(TableName=self._table, Item=self._entry(timer))
 
     def put_all(self, timers: Sequence[Timer]) -> None:
+        """Write many timers with different purposes in few requests. Raises if one of them could not be written."""
         batch_put(self._client, self._table, [self._entry(timer) for timer in timers])
 
     def get(self, tenant: str, job_id: str, key: str) -> Timer | None:
+        """Return a timer by its key, even after its message was sent. Strongly consistent."""
         item = self._item(job_key(tenant, job_id, key))
         return None if item is None else from_item(item)
 
     def requested_runs(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Timer]:
+        """Return the timers of a job's manual runs whose local names sort before `before`, newest first, even after
+        their messages were sent. Strongly consistent.
+        """
         # "~" sorts after all characters of a run's name.
         reach = {":first": TIMER_PREFIX, ":last": TIMER_PREFIX + ("~" if before is None else before)}
         items = read_items(

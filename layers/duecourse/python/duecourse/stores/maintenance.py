@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.adapters.dynamodb.writing import TableStore, conditional, read_items
 from duecourse.checks.tenants import TenantFigures, figures_of, tenant_of
 from duecourse.domain.ids import to_basic
@@ -22,7 +21,7 @@ from duecourse.domain.maintenance.index import CompletedJob, Entry, Position, Re
 from duecourse.domain.maintenance.tenants import TenantReport
 from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.ports import Finding, IndexPage, JobsPage, Undecided
-from duecourse.stores import job_item, values
+from duecourse.stores import cursor_item, job_item, values
 from duecourse.stores.job_item import readable
 from duecourse.stores.keys import CURSOR, JOB, LIMITS, RATE, TIMER_PREFIX, Item, job_key, key, owner_of
 
@@ -96,35 +95,45 @@ class DynamoAuditStore(ScanStore):
     """Implementation of ports.AuditStore."""
 
     def jobs(self, segment: int, segments: int, start: str | None) -> JobsPage:
+        """Return the next page of a segment's jobs. Jobs that cannot be read are logged and left out. May be stale."""
         part, stand = {"Segment": segment, "TotalSegments": segments}, {":job": JOB}
         items, following = self._scan(start, read=_WITHOUT_PAYLOAD, where="#SK = :job", stand=stand, **part)
         found: list[Job | None] = [readable(job_item.from_item, item) for item in items]
         return JobsPage([job for job in found if job is not None], following)
 
     def after(self, job: Job) -> str:
+        """Return the position after a job of a page."""
         return values.document(job_key(job.tenant, job.id, JOB))
 
     def turns(self) -> list[Turn]:
+        """Return the last turn of each segment. Strongly consistent."""
         return [_turn(item) for item in self._query(TURNS)]
 
     def save(self, turn: Turn, *, now: float) -> bool:
+        """Overwrite the turn's previous version. Return False if another audit has written it in the meantime."""
         own = {name: getattr(turn, name) for name in _TURN}
         stand = own | {"saved_at": now, "expires_at": int(now) + KEPT_SECONDS}
         where = key(TURNS, f"{turn.segments:04d}/{turn.segment:04d}")
         return self._save(where, turn, stand)
 
     def known(self, finding: Finding) -> bool:
+        """Return whether the finding is stored. Strongly consistent."""
         return self._item(_key(finding)) is not None
 
     def keep(self, finding: Finding, *, now: float) -> None:
+        """Store a finding. Idempotent."""
         stand = _found(finding.kind, finding.tenant, finding.job_id, [finding.range], now) | {"run_id": finding.run_id}
         self._client.put_item(TableName=self._table, Item=_key(finding) | values.pack(stand))
 
     def open(self, limit: int) -> list[Undecided]:
+        """Return the jobs with undecided ranges; jobs with the oldest ranges come first. Jobs that cannot be read are
+        logged and left out. Strongly consistent.
+        """
         read = [readable(_undecided, item) for item in self._query(OPEN, limit)]
         return sorted((each for each in read if each is not None), key=lambda each: each.ranges[0].first)
 
     def undecided(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], *, now: float) -> bool:
+        """Add ranges to the job's undecided ranges. Return whether there were none before."""
         while True:  # until no other write happens between the read and the write
             item = self._item(_open_key(tenant, job_id))
             standing = None if item is None else _undecided(item)
@@ -133,6 +142,9 @@ class DynamoAuditStore(ScanStore):
                 return standing is None
 
     def settle(self, standing: Undecided, left: Sequence[OccurrenceRange], *, now: float) -> bool:
+        """Replace a job's undecided ranges by `left`. Return False, and write nothing, if they were written
+        in the meantime.
+        """
         if left:
             return self._write(standing, joined((), left), now)
         where = _open_key(standing.tenant, standing.job_id)
@@ -221,6 +233,7 @@ class DynamoRepairStore(ScanStore):
         self._figures = figures
 
     def page(self, start: str | None) -> IndexPage:
+        """Return the next page of all entries. May be stale."""
         where = "#SK = :cursor OR #SK = :job OR begins_with(#SK, :timer)"
         stand = {":cursor": CURSOR, ":job": JOB, ":timer": TIMER_PREFIX}
         if self._figures:
@@ -243,6 +256,9 @@ class DynamoRepairStore(ScanStore):
         )
 
     def place(self, entry: Entry, slot: str, cursor: Cursor | None = None) -> bool:
+        """Move an entry to a slot. With `cursor`, also write its occurrence, and remove the entry's error if `cursor`
+        has none. Return False, and write nothing, if the entry differs from the one that was read.
+        """
         stand: dict[str, object] = {"slot": entry.slot, "due": entry.due}
         if entry.cursor is not None:
             was = entry.cursor
@@ -265,6 +281,7 @@ class DynamoRepairStore(ScanStore):
         )
 
     def last_pass(self) -> RepairPass | None:
+        """Return the position of the last pass; None before the first one. Strongly consistent."""
         item = self._item(PASS_KEY)
         if item is None:
             return None
@@ -272,6 +289,7 @@ class DynamoRepairStore(ScanStore):
         return RepairPass(float(item["begun_at"]["N"]), done="finished_at" in item, tenants=tenants, **_position(item))
 
     def save(self, position: RepairPass, *, now: float) -> bool:
+        """Overwrite the position's previous version. Return False if another invocation has written it since."""
         stand: dict[str, object] = {"begun_at": position.begun_at, "finished_at": now if position.done else None}
         if position.tenants is not None and not position.done:  # then they are in the report
             stand["tenants"] = _stored(position.tenants)
@@ -282,10 +300,12 @@ class DynamoTenantReports(TableStore):
     """Implementation of ports.TenantReports."""
 
     def last(self) -> TenantReport | None:
+        """Return the last report; None before the first one. Strongly consistent."""
         item = self._item(REPORT_KEY)
         return None if item is None else TenantReport(float(item["as_of"]["N"]), _tenants(item))
 
     def keep(self, report: TenantReport) -> None:
+        """Store the report, unless a later one is stored. Idempotent."""
         stand = {
             "as_of": report.as_of,
             "tenants": _stored(report.tenants),

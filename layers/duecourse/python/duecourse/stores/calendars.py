@@ -32,25 +32,34 @@ class DynamoCalendars(TableStore):
         self._clock = clock
 
     def get(self, tenant: str, calendar_id: str) -> Calendar | None:
+        """Return the calendar; None if it does not exist. Strongly consistent."""
         item = self._item(_key(tenant, calendar_id))
         return None if item is None else _calendar(tenant, item)
 
     def page(self, tenant: str, *, limit: int, after: str | None) -> CalendarPage:
+        """Return a page of the tenant's calendars, beginning after an id. May be stale."""
         partition = tenant_key(tenant, "")["PK"]["S"]
         items, more = self._query(partition, CALENDAR_PREFIX, limit, None if after is None else _key(tenant, after))
         found = tuple(_calendar(tenant, item) for item in items)
         return CalendarPage(found, found[-1].id if more and found else None)
 
     def put(self, calendar: Calendar, before: Calendar | None) -> bool:
+        """Write the calendar, unless its revision has changed since `before` was read (None: there was none). Return
+        whether it was written.
+        """
         condition = conditions.ABSENT if before is None else conditions.holds({"revision": before.revision})
         item = _key(calendar.tenant, calendar.id) | values.pack({name: getattr(calendar, name) for name in _FIELDS})
         return conditional(self._client.put_item, TableName=self._table, Item=item, **condition)
 
     def delete(self, calendar: Calendar) -> bool:
+        """Delete the calendar, unless its revision has changed. Return whether it was deleted."""
         where = {"TableName": self._table, "Key": _key(calendar.tenant, calendar.id)}
         return conditional(self._client.delete_item, **where, **conditions.holds({"revision": calendar.revision}))
 
     def users(self, tenant: str, calendar_id: str, *, limit: int, after: str | None) -> tuple[list[str], str | None]:
+        """Return the ids of jobs that use the calendar, beginning after an id. If there are more, also return the last
+        of these ids. Strongly consistent.
+        """
         partition = tag_partition(tenant, calendar_mark(calendar_id))
         last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
         items, more = self._query(partition, MARKER_PREFIX, limit, last, consistent=True)

@@ -12,13 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from duecourse.adapters.dynamodb import conditions
-from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
-from duecourse.adapters.dynamodb.jobs import calendars
-from duecourse.adapters.dynamodb.jobs.api_keys import DynamoApiKeys
-from duecourse.adapters.dynamodb.jobs.calendars import DynamoCalendars
-from duecourse.adapters.dynamodb.jobs.key_limits import DynamoKeyLimits
-from duecourse.adapters.dynamodb.jobs.tenants import TRIES, DynamoSeats, JobCount, part_of, taken
 from duecourse.adapters.dynamodb.tables import DynamoTables
 from duecourse.adapters.dynamodb.writing import TableStore, batch_get, conditional, transact
 from duecourse.domain.jobs.cursor import Cursor
@@ -52,8 +45,11 @@ from duecourse.ports import (
     Total,
     UsedKey,
 )
+from duecourse.stores import calendars, cursor_item, job_item, run_item, values
 from duecourse.stores import changes as change_items
-from duecourse.stores import job_item, run_item, values
+from duecourse.stores.api_keys import DynamoApiKeys
+from duecourse.stores.calendars import DynamoCalendars
+from duecourse.stores.cursor_item import ShardRecord
 from duecourse.stores.job_item import (
     JobMissingError,
     is_listed,
@@ -69,6 +65,7 @@ from duecourse.stores.job_item import (
     used_key_from,
     used_key_of,
 )
+from duecourse.stores.key_limits import DynamoKeyLimits
 from duecourse.stores.keys import (
     CURSOR,
     GONE,
@@ -85,6 +82,7 @@ from duecourse.stores.keys import (
     tag_partition,
 )
 from duecourse.stores.table import Table
+from duecourse.stores.tenants import TRIES, DynamoSeats, JobCount, part_of, taken
 
 SEARCHED = 2_000
 """The maximum number of jobs that one part of a search reads: one query reads at most 1 MB (Amazon DynamoDB Developer
@@ -117,6 +115,11 @@ class JobPages(TableStore):
         budget: Budget | None = None,
         total: bool = False,
     ) -> JobPage:
+        """Return jobs of a tenant whose id sorts after `after`. If the filter excludes jobs, a bounded number of jobs
+        is searched, so the page may be short or empty and still have a next page. It is also short if large payloads
+        have used up `budget`, which is charged for long searches. With `total`, the search continues after the page is
+        full.
+        """
         budget = budget or Budget()
         read = self._of_tenant if where.tag is None else self._of_tag
         if not (where.sifts or total):
@@ -157,6 +160,7 @@ class JobPages(TableStore):
         return [found[job_id] for job_id in ids if job_id in found], following
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
+        """Return only the ids, of all jobs or of the jobs with the tag. May be stale."""
         if tag is not None:
             return IdPage(*self._marked(tenant, tag, "", limit, after))
         last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
@@ -174,6 +178,7 @@ class JobPages(TableStore):
         return [marked_job(marker) for marker in markers], None if more is None else marked_job(more)
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
+        """Return the cursors of a tenant's jobs whose id sorts after `after`. May be stale."""
         last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
         read = ("job_id", "state", "expires_at")
         items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=read, IndexName="tenant")
@@ -186,6 +191,7 @@ class JobPages(TableStore):
         return CursorPage(tuple(entries), None if more is None else more["job_id"]["S"])
 
     def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
+        """Return the ids of the jobs that have the tag. May be stale."""
         keys = (marker_key(tenant, tag, job_id) for job_id in set(job_ids))
         return {marked_job(marker) for marker in self._present(batch_get(self._client, self._table, keys))}
 
@@ -287,6 +293,13 @@ class DynamoJobStore(JobPages):
         self.api_keys: ApiKeyStore = DynamoApiKeys(client, table, clock)
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
+        """Write the job and its cursor. Return False, and write nothing, if the id is taken or another request has
+        reserved it.
+
+        Raises JobQuotaError, KeyUsedError, SeatsChangedError or StoreBusyError; nothing is written then. StoreBusyError
+        also means that another job with that id was created and deleted in the meantime, or that the job's calendar
+        changed.
+        """
         key, after, seats = terms.key, terms.after, terms.seats
         part = part_of(job)
         definition, *others = [write for write, _ in self._created(Creation(job, cursor, terms))]
@@ -314,6 +327,12 @@ class DynamoJobStore(JobPages):
         raise StoreBusyError(f"the count of {job.tenant}'s jobs")
 
     def create_all(self, creations: Sequence[Creation], seats: Sequence[Seats] = ()) -> Mapping[int, Refusal]:
+        """Write all of these jobs of one tenant and these `seats` in one transaction, or nothing. If nothing was
+        written, return the reasons of the rejected jobs by their position. The ids must differ. The terms must have the
+        same quota and no seats.
+
+        Raises JobQuotaError, SeatsChangedError or StoreBusyError; nothing is written then.
+        """
         first, quota, places = creations[0].job, creations[0].terms.quota, len(creations)
         own = [(index, *write) for index, creation in enumerate(creations) for write in self._created(creation)]
         counter, begin = LIMITS, 1 + len(seats)
@@ -367,14 +386,17 @@ class DynamoJobStore(JobPages):
         return made
 
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
+        """Return the key with that digest, if it was used and is still valid. Strongly consistent."""
         return self.used_keys(tenant, [digest], now=now).get(digest)
 
     def used_keys(self, tenant: str, digests: Iterable[str], *, now: float) -> Mapping[str, UsedKey]:
+        """Return the keys with these digests (see `used_key`)."""
         keys = (used_key_of(tenant, digest) for digest in digests)
         read = (used_key_from(item, now) for item in batch_get(self._client, self._table, keys, consistent=True))
         return {used.digest: used for used in read if used is not None}
 
     def get(self, tenant: str, job_id: str) -> Job | None:
+        """Return the job, or None if it does not exist. The read is strongly consistent."""
         item = self._get(job_key(tenant, job_id, JOB))
         try:
             return None if item is None else read_job(item, self._get)
@@ -382,26 +404,36 @@ class DynamoJobStore(JobPages):
             return None
 
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
+        """Return the job, its tombstone if it was deleted (kept for a day), or None. Strongly
+        consistent.
+        """
         job = self.get(tenant, job_id)
         return job if job is not None else self.gone(tenant, job_id)
 
     def gone(self, tenant: str, job_id: str) -> Tombstone | None:
+        """Return the last deletion of a job with this id, which is kept for a day. Strongly consistent."""
         gone = self._item(job_key(tenant, job_id, GONE))
         return None if gone is None else _tombstone(gone)
 
     def gone_among(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, Tombstone]:
+        """Return the last deletions under these ids (see `gone`)."""
         keys = (job_key(tenant, job_id, GONE) for job_id in dict.fromkeys(job_ids))
         items = batch_get(self._client, self._table, keys, consistent=True)
         return {owner_of(item["PK"]["S"])[1]: _tombstone(item) for item in items}
 
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
+        """Return the cursor. None if the job is unknown or its cursor cannot be read. Strongly consistent."""
         item = self._get(job_key(tenant, job_id, CURSOR))
         return None if item is None else readable(cursor_item.from_item, item)
 
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
+        """Return a job and its cursor with one request; None has the same meaning as in `get` and `get_cursor`. Both
+        reads are strongly consistent, but are not a snapshot.
+        """
         return self.get_all(tenant, [job_id]).get(job_id, (None, None))
 
     def get_all(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, tuple[Job, Cursor | None]]:
+        """Return the existing jobs among these ids, like `get_both`."""
         keys = (job_key(tenant, job_id, sort) for job_id in dict.fromkeys(job_ids) for sort in (JOB, CURSOR))
         items = batch_get(self._client, self._table, keys, consistent=True)
         found = {(owner_of(item["PK"]["S"])[1], item["SK"]["S"]): item for item in items}
@@ -416,6 +448,9 @@ class DynamoJobStore(JobPages):
         return jobs
 
     def move(self, cursor: Cursor, moved: Cursor) -> bool:
+        """Move the cursor of a paused job to another position (`after`, `remaining` and `waited`). Return False if the
+        cursor has moved or the job has changed since it was read.
+        """
         write = {"after": moved.after, "remaining": moved.remaining, "waited": cursor_item.waited(moved)}
         write = {name: value for name, value in write.items() if value is not None}
         known = cursor_item.waited(cursor)
@@ -441,6 +476,14 @@ class DynamoJobStore(JobPages):
         seats: Seats | None = None,
         quota: int | None = None,
     ) -> bool:
+        """Replace `job` and `standing` by `changed` and `cursor`. Also write the `records` of skipped occurrences and
+        `seats`, which include the job's. Return False, and write nothing, if one of the items has changed or one of the
+        records exists.
+
+        A job has changed if its generation, its revision, its state or its reservation differs. A cursor equal to
+        `standing` is not written, and may move in the meantime. A COMPLETED job that becomes ACTIVE counts towards the
+        `quota` again. Raises JobQuotaError, and writes nothing then.
+        """
         self._note_creation(job)
         (item, payload), had = job_item.to_item(replace(changed, created_by=None)), job_item.to_item(job)[1]
         moved = cursor != standing or changed.expires_at != job.expires_at
@@ -483,6 +526,9 @@ class DynamoJobStore(JobPages):
         return False
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
+        """Delete the job and its cursor, and record the deletion. Return False if the job has changed since (see
+        `change`).
+        """
         self._note_creation(job)
         writes = [
             {"Delete": self._key(job, JOB) | conditions.unchanged(job)},
@@ -503,6 +549,9 @@ class DynamoJobStore(JobPages):
             return False
 
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
+        """Reserve the job (None: its id). Return False, and write nothing, if it has changed since it was read (see
+        `change`). An id whose reservation has ended can be reserved again. The version does not change.
+        """
         where = job_key(tenant, job_id, JOB)
         if job is None:
             return conditional(
@@ -525,6 +574,9 @@ class DynamoJobStore(JobPages):
         )
 
     def release(self, tenant: str, job_id: str, reservation: Reservation) -> None:
+        """End the reservation, unless the same request has reserved the job again. Does not raise if the write
+        fails.
+        """
         where = {"TableName": self._table, "Key": job_key(tenant, job_id, JOB)}
         mine = {"ExpressionAttributeValues": values.pack({":until": reservation.until})}
         kept = "attribute_exists(job_id) AND reserved_until = :until"
@@ -542,6 +594,12 @@ class DynamoJobStore(JobPages):
             )
 
     def complete(self, job: Job, *, at: float, expires_at: int | None = None) -> bool:
+        """Change the job from ACTIVE to COMPLETED. Return False if it is not ACTIVE or has another generation than
+        `job`. The revision increases, and the job no longer counts towards its tenant's quota. Raises StoreBusyError.
+
+        With `expires_at` (UTC seconds), the revision is a condition too. The job is removed at that time, with its
+        cursor, its payload and the markers of its tags as they were read.
+        """
         self._note_creation(job)
         writes = [{"Update": self._key(job, JOB) | conditions.completion(job, at, expires_at)}]
         if expires_at is not None:
@@ -553,9 +611,11 @@ class DynamoJobStore(JobPages):
         return self._given_back(job, writes, lambda standing: conditions.is_completion(standing, job, at))
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
+        """Write the records of requests about runs. Idempotent."""
         change_items.put_all(self._tables, records)
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
+        """Return the changes under that id, newest first, also those of a deleted job. Strongly consistent."""
         job = self.get(tenant, job_id)
         creation = None if job is None or job.created_by is None else created(job)
         if creation is not None and creation.expires_at <= self._clock.now():

@@ -15,8 +15,6 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
 
-from duecourse.adapters.dynamodb.cursors import cursor_item, timers
-from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.adapters.dynamodb.tables import DynamoTables
 from duecourse.adapters.dynamodb.writing import (
     READ_BATCH,
@@ -41,7 +39,8 @@ from duecourse.ports import (
     StoreBusyError,
     Timer,
 )
-from duecourse.stores import values
+from duecourse.stores import cursor_item, timers, values
+from duecourse.stores.cursor_item import ShardRecord
 from duecourse.stores.keys import CURSOR, Item, job_key, job_partition, shard_key
 from duecourse.stores.run_item import put_new
 from duecourse.stores.table import CONDITION_FAILED, Outcome, Table
@@ -170,6 +169,9 @@ class DynamoCursorStore(TableStore):
             answer = fetch() if ahead is None else ahead.result()
 
     def has_due(self, slot: str, until: float) -> bool:
+        """Return whether a slot has an entry due at or before `until`. May be stale. Raises StoreBusyError if the store
+        throttles.
+        """
         return bool(self._page(slot, until, None, limit=1)["Items"])
 
     def _page(self, slot: str, until: float, start: Item | None, limit: int = PAGE) -> dict[str, Any]:
@@ -240,9 +242,15 @@ class DynamoCursorStore(TableStore):
         return found
 
     def clear(self, done: Sequence[Timer]) -> list[Claimed]:
+        """Delete each timer separately, after its message was sent, if its `due` is unchanged. The timer of a manual
+        run is only removed from the index.
+        """
         return timers.clear(self._client, self._table, done, self._clock, self._executor)
 
     def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
+        """Remove a cursor that cannot be planned or claimed from the index and record its error. Return False if the
+        cursor moved in the meantime or cannot be written.
+        """
         stand: dict[str, object]
         match cursor:
             case Cursor():
@@ -266,14 +274,17 @@ class DynamoCursorStore(TableStore):
             return False
 
     def watermark(self, shard: int) -> str | None:
+        """Return the oldest bucket of a shard that is not known to be empty; None before the first round."""
         item = self._item(shard_key(shard))
         return None if item is None else values.text(item, "bucket")
 
     def advance_watermark(self, shard: int, bucket: str) -> bool:
+        """Raise a watermark. Return False if it is already at this bucket or later."""
         condition = "attribute_not_exists(PK) OR #bucket < :bucket"
         return self._update(shard_key(shard), "SET #bucket = :bucket", condition, bucket=bucket)
 
     def highest_shards(self, shards: int) -> int:
+        """Record `shards`, and return the largest shard count ever used, including this one."""
         return self._record.highest(shards)
 
 

@@ -34,10 +34,12 @@ class DynamoApiKeys(TableStore):
         self._clock = clock
 
     def get(self, tenant: str, key_id: str) -> ApiKey | None:
+        """Return the key; None if there is none. Strongly consistent."""
         item = self._item(_key(tenant, key_id))
         return None if item is None else _api_key(tenant, item)
 
     def all(self, tenant: str) -> AllKeys:
+        """Return all keys of the tenant (at most MAX_KEYS), ordered by id. Strongly consistent."""
         query = values.expressions(
             {"hash": tenant_key(tenant, "")["PK"]["S"], "prefix": API_KEY_PREFIX},
             key="#PK = :hash AND begins_with(#SK, :prefix)",
@@ -47,6 +49,9 @@ class DynamoApiKeys(TableStore):
         return AllKeys([_api_key(tenant, item) for item in items], version)
 
     def add(self, key: ApiKey, version: int, replaced: str | None = None) -> bool:
+        """Write a new key if no other key has been added since `version`, and delete the key with the id `replaced`.
+        Return whether it was written. Raises StoreBusyError.
+        """
         item = _key(key.tenant, key.id) | values.pack({name: getattr(key, name) for name in _FIELDS})
         item |= values.pack({"expires_at": key.expires_at, "events": key.events})
         unchanged = "attribute_not_exists(#version)" if version == 0 else "#version = :version"
@@ -61,9 +66,11 @@ class DynamoApiKeys(TableStore):
         return not transact(self._client, [{"Put": put}, {"Update": counted}, *gone], self._clock)
 
     def delete(self, tenant: str, key_id: str) -> bool:
+        """Delete the key. Return whether there was one."""
         return conditional(self._client.delete_item, TableName=self._table, Key=_key(tenant, key_id), **PRESENT)
 
     def note_use(self, key: ApiKey, at: float) -> None:
+        """Store the last use (UTC seconds), unless the key has been deleted or used since it was read."""
         before = "attribute_not_exists(#last_used_at)" if key.last_used_at is None else "#last_used_at = :before"
         self._update(
             _key(key.tenant, key.id),

@@ -18,9 +18,11 @@ class DynamoTickMark(TableStore):
     """Implementation of ports.TickMark."""
 
     def mark(self, at: float) -> None:
+        """Store the time `at` of a tick (UTC seconds)."""
         self._write("at", at)
 
     def beat(self, function: str, at: float) -> None:
+        """Store the time `at` at which a maintenance function ended without an error."""
         self._write(BEAT + function, at)
 
     def _write(self, attribute: str, at: float) -> None:
@@ -28,15 +30,20 @@ class DynamoTickMark(TableStore):
         self._update(TICK_KEY, f"SET #{attribute} = :at", at=at)
 
     def last(self) -> float | None:
+        """Return the time of the last tick; None before the first one."""
         return self.marks().get("tick")
 
     def marks(self) -> Mapping[str, float]:
+        """Return the times of the last tick (`tick`) and of the last end of each maintenance function. Functions that
+        never ended are omitted.
+        """
         item = self._item(TICK_KEY) or {}
         names = {"at": "tick"} | {name: name.removeprefix(BEAT) for name in item if name.startswith(BEAT)}
         found = {name: values.optional_float(item, attribute) for attribute, name in names.items()}
         return {name: at for name, at in found.items() if at is not None}
 
     def progress(self) -> Progress:
+        """Return the watermarks of all shards that were ever used."""
         item = self._item(SHARDS_KEY)
         shards = 0 if item is None else values.integer(item, "shards")
         watermarks: dict[int, str | None] = dict.fromkeys(range(shards))

@@ -155,10 +155,14 @@ class DynamoTenantLimits(TableStore):
     """Implementation of ports.TenantLimits."""
 
     def bucket(self, tenant: str) -> Bucket | None:
+        """Return the stored bucket. Strongly consistent."""
         item = self._item(tenant_key(tenant, RATE))
         return None if item is None else _bucket(item)
 
     def change_bucket(self, tenant: str, change: BucketChange) -> Bucket | BucketConflict:
+        """Apply the change to the stored bucket in one write, and return the new bucket. If the previous bucket had a
+        later `at`, the returned bucket has that `at`, which shows the writer that another clock is ahead.
+        """
         match change:
             case Add(by=by):
                 update, condition, latest = "#full_at + :by", "#full_at BETWEEN :low AND :high", change.high + by
@@ -188,13 +192,18 @@ class DynamoTenantLimits(TableStore):
         return Bucket(full_at, max(change.low, values.optional_integer(before, "at") or 0))
 
     def jobs(self, tenant: str) -> int:
+        """Return how many of the tenant's jobs count towards its quota (Job.counts). Each write of a job updates this
+        count.
+        """
         return total(self._client, self._table, tenant)
 
     def delayed(self, tenant: str, hour: str) -> int:
+        """Return how many delayed runs are counted as due in an hour (`2026-11-21T06`). May be stale."""
         item = self._client.get_item(TableName=self._table, Key=tenant_key(tenant, DELAYED_PREFIX + hour)).get("Item")
         return values.integer(item, "runs") if item else 0
 
     def count_delayed(self, tenant: str, hour: str, places: int, *, expires_at: int) -> None:
+        """Add `places` to the count, which is kept until `expires_at` (UTC seconds)."""
         key, update = tenant_key(tenant, DELAYED_PREFIX + hour), "SET expires_at = :expires ADD #runs :places"
         self._update(key, update, expires=expires_at, places=places)
 
@@ -216,6 +225,7 @@ class DynamoSeats(TableStore):
     """Implementation of ports.SeatStore."""
 
     def seats(self, tenant: str, lane: Lane) -> Seats:
+        """Return the seats of a lane. Strongly consistent."""
         item = self._item(_key(tenant, lane))
         if item is None:
             return Seats(tenant, lane)
@@ -223,6 +233,9 @@ class DynamoSeats(TableStore):
         return Seats(tenant, lane, holders, float(item["looked_at"]["N"]), values.integer(item, "version"))
 
     def holders(self, seats: Seats) -> Mapping[str, JobSnapshot]:
+        """Return the jobs of the holders (without separate payloads), by id. Jobs that cannot be read are left out.
+        Strongly consistent.
+        """
         found: dict[str, JobSnapshot] = dict.fromkeys(seats.holders)
         for sort in (JOB, GONE):  # in this order: a job that is deleted in between has left its tombstone
             keys = (job_key(seats.tenant, each, sort) for each, snapshot in found.items() if snapshot is None)
@@ -237,6 +250,7 @@ class DynamoSeats(TableStore):
         return found
 
     def note(self, seats: Seats) -> None:
+        """Write the seats, unless they have changed since they were read."""
         conditional(self._client.put_item, **_put(seats, self._table))
 
 
