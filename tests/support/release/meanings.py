@@ -1,6 +1,7 @@
 """What a release's code reads out of items: every field of the objects that they become."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import orjson
@@ -25,15 +26,23 @@ def _flat(meaning: Any) -> Any:
     return plain | meaning.get("identity", {})
 
 
-ADAPTERS = {"JOB": "jobs.job_item", "CURSOR": "cursors.cursor_item", "RUN": "runs.run_item", "WAKE": "cursors.timers"}
-ADAPTERS |= {"INPUT": "runs.inputs", "ACTIVE": "runs.run_item"}
+READERS = {
+    "JOB": ("stores.job_item", "adapters.dynamodb.jobs.job_item"),
+    "CURSOR": ("adapters.dynamodb.cursors.cursor_item",),
+    "RUN": ("stores.run_item", "adapters.dynamodb.runs.run_item"),
+    "WAKE": ("adapters.dynamodb.cursors.timers",),
+    "INPUT": ("stores.inputs", "adapters.dynamodb.runs.inputs"),
+    "ACTIVE": ("stores.run_item", "adapters.dynamodb.runs.run_item"),
+}
+"""Where releases have the functions that read items of a kind, the latest first."""
 
 
 def _meaning(item: dict[str, Any], payloads: dict[str, str]) -> Any:
     kind, partition = item["SK"]["S"].partition("#")[0], item["PK"]["S"]
-    if kind not in ADAPTERS or (kind == "JOB" and not partition.startswith("JOB#")):
+    if kind not in READERS or (kind == "JOB" and not partition.startswith("JOB#")):
         return None
-    adapter = import_module(f"duecourse.adapters.dynamodb.{ADAPTERS[kind]}")
+    name = next(name for name in READERS[kind] if find_spec(f"duecourse.{name.partition('.')[0]}") is not None)
+    reader = import_module(f"duecourse.{name}")
     if kind == "ACTIVE":
-        return adapter.lock_from_item(item)
-    return adapter.from_item(item, payloads.get(partition)) if kind == "JOB" else adapter.from_item(item)
+        return reader.lock_from_item(item)
+    return reader.from_item(item, payloads.get(partition)) if kind == "JOB" else reader.from_item(item)

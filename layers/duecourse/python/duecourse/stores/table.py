@@ -244,7 +244,7 @@ Write: TypeAlias = Put | Update | Delete
 
 
 class Returned(Enum):
-    """What a write returns besides its outcome. Each choice costs nothing."""
+    """What a write returns in addition to its outcome. Each choice costs nothing."""
 
     NOTHING = "nothing"
     FOUND = "found"
