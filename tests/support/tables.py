@@ -7,15 +7,15 @@ from uuid import uuid4
 from duecourse.adapters.dynamodb.tables import DynamoTables
 from duecourse.adapters.system import SystemClock
 from duecourse.ports import Clock, Executor
-from duecourse.stores.cursors import DynamoCursorStore
+from duecourse.stores.cursors import CursorStore
 from duecourse.stores.inputs import Inputs
 from duecourse.stores.jobs import DynamoJobStore
 from duecourse.stores.maintenance import DynamoTenantReports
 from duecourse.stores.runs import RunsInProgress, RunStore
 from duecourse.stores.table import Table
 from duecourse.stores.tenants import DynamoTenantLimits
-from duecourse.stores.tick_mark import DynamoTickMark
-from duecourse.stores.timers import DynamoTimers
+from duecourse.stores.tick_mark import TickMark
+from duecourse.stores.timers import Timers
 from duecourse.stores.waits import WaitQueues
 from duecourse.stores.workflows import WorkflowStore
 from duecourse.testing.memory.tables import MemoryTables
@@ -37,11 +37,11 @@ class Tables:
     def job_store(self, clock: Clock, shards: int = 1) -> DynamoJobStore:
         return DynamoJobStore(self.client, self.jobs, shards=shards, clock=clock, runs_table=self.runs)
 
-    def cursor_store(self, clock: Clock) -> DynamoCursorStore:
-        return DynamoCursorStore(self.client, self.jobs, clock, runs_table=self.runs)
+    def cursor_store(self, clock: Clock) -> CursorStore:
+        return CursorStore(self.both(clock), clock)
 
-    def timers(self, shards: int = 1) -> DynamoTimers:
-        return DynamoTimers(self.client, self.jobs, shards=shards)
+    def timers(self, shards: int = 1) -> Timers:
+        return Timers(self.both(), shards=shards)
 
     def wait_queues(self) -> WaitQueues:
         return WaitQueues(self.both())
@@ -64,8 +64,8 @@ class Tables:
     def runs_in_progress(self) -> RunsInProgress:
         return RunsInProgress(self.both())
 
-    def tick_mark(self) -> DynamoTickMark:
-        return DynamoTickMark(self.client, self.jobs)
+    def tick_mark(self) -> TickMark:
+        return TickMark(self.both())
 
 
 Stores = Tables | MemoryTables

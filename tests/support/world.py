@@ -22,7 +22,6 @@ from duecourse.domain.targets.targets import HttpTarget, Outcome, Returned
 from duecourse.messages import COMMANDS, MessageKind, RunMessage
 from duecourse.ports import Call, Clock, CursorStore, DeadLetterQueue, Outgoing, RepairStore, TenantReports
 from duecourse.stores.maintenance import DynamoRepairStore
-from duecourse.stores.tick_mark import DynamoTickMark
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, failing, lost
 from duecourse.testing.stage import Stage, settings_of_a_test
@@ -170,7 +169,7 @@ class World(Stage):
         """Index repair, on this world's store unless another one is given. With `reports`, it counts tenants."""
         client, table = self.tables.client, self.tables.jobs
         store = store or DynamoRepairStore(client, table)
-        marks = DynamoTickMark(client, table)
+        marks = self.tables.tick_mark()
         index = IndexCheck(store, self.jobs, self.run_store, self.wait_queues, self.timers, marks, self.clock)
         clean_up = CleanUp(self.jobs, self.run_store, self.clock, retention_days=90)
         calendars = CalendarCheck(self.api_at(self.clock).calendars, self.clock)

@@ -28,7 +28,6 @@ from duecourse.domain.runs.overlap import KeyLimit
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Outgoing
-from duecourse.stores.tick_mark import DynamoTickMark
 from duecourse.usecases.runs.requests import OwnPayload, RunRequest
 from tests.support.jobs import NOON, job
 from tests.support.wheel import Held
@@ -84,7 +83,7 @@ def play(world: World) -> None:
     doomed = world.jobs.get("default", "deleted")
     assert doomed is not None
     assert world.jobs.delete(doomed, deleted_at=world.clock.now())
-    DynamoTickMark(world.tables.client, world.tables.jobs).mark(world.clock.now())
+    world.tables.tick_mark().mark(world.clock.now())
 
 
 def _jobs() -> list[Job]:

@@ -181,12 +181,14 @@ class Wiring(Generic[S_co]):
         )
 
     @cached_property
-    def tables(self: Wiring[TableSettings]) -> Tables:
-        """Both tables. Requests of many writes are sent concurrently."""
+    def tables(self: Wiring[TableSettings | TickSettings]) -> Tables:
+        """Both tables, or those that the settings name. Requests of many writes are sent concurrently."""
         from duecourse.adapters.dynamodb.tables import DynamoTables
         from duecourse.stores.table import Table
 
-        names = {Table.JOBS: self.settings.jobs_table, Table.RUNS: self.settings.runs_table}
+        settings, names = self.settings, {Table.JOBS: self.settings.jobs_table}
+        if not isinstance(settings, TickSettings):
+            names[Table.RUNS] = settings.runs_table
         return DynamoTables(self._dynamodb, names, self.clock, self.threads)
 
     @cached_property
@@ -197,19 +199,16 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def cursors(self: Wiring[TableSettings]) -> CursorStore:
-        from duecourse.stores.cursors import DynamoCursorStore
+        from duecourse.stores import cursors
 
-        settings = self.settings
-        return DynamoCursorStore(
-            self._dynamodb, settings.jobs_table, self.clock, self.threads, runs_table=settings.runs_table
-        )
+        return cursors.CursorStore(self.tables, self.clock, self.threads)
 
     @cached_property
     def timers(self: Wiring[TableSettings]) -> Timers:
         """The store of messages that are due later than the maximum delay of a queue."""
-        from duecourse.stores.timers import DynamoTimers
+        from duecourse.stores import timers
 
-        return DynamoTimers(self._dynamodb, self.settings.jobs_table, shards=self.settings.shards)
+        return timers.Timers(self.tables, shards=self.settings.shards)
 
     @cached_property
     def wait_queues(self: Wiring[TableSettings]) -> WaitQueues:
@@ -231,9 +230,9 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def tick_mark(self: Wiring[TableSettings | TickSettings]) -> TickMark:
-        from duecourse.stores.tick_mark import DynamoTickMark
+        from duecourse.stores import tick_mark
 
-        return DynamoTickMark(self._dynamodb, self.settings.jobs_table)
+        return tick_mark.TickMark(self.tables)
 
     @cached_property
     def tenant_limits(self: Wiring[TableSettings]) -> TenantLimits:
@@ -430,13 +429,13 @@ class Wiring(Generic[S_co]):
     def tick(self: Wiring[TickSettings]) -> Tick:
         from duecourse.adapters.sqs.shard_queue import SqsShardQueue
         from duecourse.settings.functions import NO_MONITOR
-        from duecourse.stores.cursors import DynamoCursorStore
+        from duecourse.stores.cursors import CursorStore
         from duecourse.usecases.dispatch.tick import Tick
         from duecourse.usecases.ping import StagePing
 
         settings = self.settings
         return Tick(
-            cursors=DynamoCursorStore(self._dynamodb, settings.jobs_table, self.clock),
+            cursors=CursorStore(self.tables, self.clock),
             queue=SqsShardQueue(self._client("sqs"), settings.shard_queue_url),
             mark=self.tick_mark,
             clock=self.clock,

@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.writing import READ_BATCH, TRIES, Statement, batch_get, claimed, execute, transact
+from duecourse.adapters.dynamodb.tables import DynamoTables
+from duecourse.adapters.dynamodb.writing import READ_BATCH, TRIES, Statement, batch_get, execute, transact
 from duecourse.adapters.dynamodb.writing import TRANSACTION_TRIES as TRANSACTIONS_TRIES
 from duecourse.api.problems import unavailable
 from duecourse.ports import ClaimResult, InlineExecutor, NoAnswerError, ServiceError, StoreBusyError
 from duecourse.stores.jobs import DynamoJobStore
 from duecourse.stores.keys import key
-from duecourse.stores.tick_mark import DynamoTickMark
+from duecourse.stores.table import Table
+from duecourse.stores.tick_mark import TickMark
+from duecourse.stores.timers import claimed
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
 
@@ -82,7 +85,7 @@ def test_dynamodb_requests_report_a_permanently_throttled_table_after_the_attemp
 
 def test_dynamodb_requests_read_watermarks_and_jobs_as_batches() -> None:
     client = Busy()
-    progress = DynamoTickMark(client, TABLE).progress()
+    progress = TickMark(DynamoTables(client, {Table.JOBS: TABLE}, SettableClock(NOON))).progress()
     assert set(progress.watermarks) == {0, 1, 2}
     assert None not in progress.watermarks.values()
     assert len(client.batches) == 1

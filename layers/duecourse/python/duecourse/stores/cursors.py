@@ -1,7 +1,6 @@
 """Cursors and watermarks in the jobs table, and claims of cursors.
 
-A claim moves a cursor on the condition that it is unchanged since it was read. `writing` describes the guarantees of
-the statements.
+A claim moves a cursor on the condition that it is unchanged since it was read.
 
 A claim without a response may have succeeded. Its cursor is read again, and the claim is WON if the cursor has the
 claimed values.
@@ -12,23 +11,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
-from typing import Any
+from functools import partial
 
-from duecourse.adapters.dynamodb.tables import DynamoTables
-from duecourse.adapters.dynamodb.writing import (
-    READ_BATCH,
-    Statement,
-    TableStore,
-    claimed,
-    execute,
-    transact,
-)
-from duecourse.adapters.system import Threads
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.ports import (
     THROTTLED,
     AwsError,
+    Background,
     BrokenCursor,
     Claim,
     Claimed,
@@ -43,14 +32,35 @@ from duecourse.stores import cursor_item, timers, values
 from duecourse.stores.cursor_item import ShardRecord
 from duecourse.stores.keys import CURSOR, Item, job_key, job_partition, shard_key
 from duecourse.stores.run_item import put_new
-from duecourse.stores.table import CONDITION_FAILED, Outcome, Table
-from duecourse.stores.values import pack
+from duecourse.stores.table import (
+    CONDITION_FAILED,
+    DUE,
+    Absent,
+    All,
+    Change,
+    Compare,
+    Outcome,
+    Page,
+    Present,
+    Query,
+    Remove,
+    Set,
+    Table,
+    Tables,
+    Update,
+    all_of,
+    any_of,
+    equal,
+    holds,
+)
+from duecourse.stores.timers import claimed
 
 _LOST = Claimed(ClaimResult.LOST)
 MAX_ERROR = 400
 """The maximum number of characters of the error of a quarantined cursor."""
 
-_CONDITIONS = ("PK", "SK", "due", "generation")
+READ_AGAIN = 100
+"""The number of cursors in one read of them again. If it fails, only their claims keep their outcomes."""
 
 
 def _is_unknown(outcome: Outcome) -> bool:
@@ -72,62 +82,40 @@ def _stands(found: Item, claim: Claim) -> bool:
     )
 
 
-def _written(claim: Claim, shards: int, now: float) -> Item:
-    moved = claim.moved
-    plain = {name: getattr(moved, name) for name in ("due", "occurrence", "after", "remaining", "last", "tzdata")}
-    error = None if moved.error is None else moved.error[:MAX_ERROR]
-    return pack({"slot": moved.slot(shards, now=now), **plain, "ending": moved.ending or None, "error": error})
+_NOT_QUARANTINED = Absent("error")
+"""A quarantined cursor keeps its due time, so this keeps a writer that read it earlier from putting it back into the
+index.
+"""
 
 
-def _removed(claim: Claim, written: Item) -> tuple[str, ...]:
-    """Return the attributes that a claim removes, such as those of an exhausted cursor that leaves the index.
-    Attributes that were never set are not included.
+def _update(claim: Claim, shards: int, now: float) -> Update:
+    """Return the write of a claim. It removes attributes such as those of an exhausted cursor that leaves the index,
+    but none that were never set.
     """
-    could_stand = ("slot", "due", "occurrence") + (("ending",) if claim.cursor.ending else ())
-    could_stand += ("waited",) if claim.cursor.waited else ()
-    return tuple(name for name in could_stand if name not in written)
-
-
-def _statement(table: str, claim: Claim, shards: int, now: float) -> Statement:
-    cursor, written = claim.cursor, _written(claim, shards, now)
-    return {
-        "Statement": _text(table, tuple(written), _removed(claim, written)),
-        "Parameters": [
-            *written.values(),
-            {"S": job_partition(cursor.tenant, cursor.job_id)},
-            {"S": CURSOR},
-            {"N": str(cursor.due)},
-            {"N": str(cursor.generation)},
-        ],
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
-
-
-@lru_cache
-def _text(table: str, written: tuple[str, ...], removed: tuple[str, ...]) -> str:
-    """Return the PartiQL text of a claim. A quarantined cursor keeps its due time, so the condition on `error` keeps a
-    writer that read the cursor earlier from putting it back into the index.
-    """
-    change = [f'SET "{name}" = ?' for name in written] + [f'REMOVE "{name}"' for name in removed]
-    conditions = " AND ".join(f'"{name}" = ?' for name in _CONDITIONS) + ' AND "error" IS MISSING'
-    return f'UPDATE "{table}" {" ".join(change)} WHERE {conditions}'
-
-
-def _update(table: str, claim: Claim, shards: int, now: float) -> dict[str, Any]:
-    """Return the claim as an update within a transaction."""
-    cursor, written = claim.cursor, _written(claim, shards, now)
-    removed = _removed(claim, written)
-    standing = pack({":was_due": cursor.due, ":was_generation": cursor.generation})
-    change = "SET " + ", ".join(f"#{name} = :{name}" for name in written)
-    update = {
-        "TableName": table,
-        "Key": job_key(cursor.tenant, cursor.job_id, CURSOR),
-        "UpdateExpression": change + (" REMOVE " + ", ".join(f"#{name}" for name in removed) if removed else ""),
-        "ConditionExpression": "#due = :was_due AND #generation = :was_generation AND attribute_not_exists(#error)",
-        "ExpressionAttributeNames": {f"#{name}": name for name in {*written, *removed, "due", "generation", "error"}},
-        "ExpressionAttributeValues": {f":{name}": value for name, value in written.items()} | standing,
-    }
-    return {"Update": update}
+    cursor, moved = claim.cursor, claim.moved
+    slot, due, occurrence = moved.slot(shards, now=now), moved.due, moved.occurrence
+    changes: list[Change] = [
+        Remove("slot") if slot is None else Set("slot", slot),
+        Remove("due") if due is None else Set("due", due),
+        Remove("occurrence") if occurrence is None else Set("occurrence", occurrence),
+        Set("after", moved.after),
+        Set("tzdata", moved.tzdata),
+    ]
+    if moved.remaining is not None:
+        changes.append(Set("remaining", moved.remaining))
+    if moved.last is not None:
+        changes.append(Set("last", moved.last))
+    if moved.ending:
+        changes.append(Set("ending", True))
+    elif cursor.ending:
+        changes.append(Remove("ending"))
+    if moved.error is not None:
+        changes.append(Set("error", moved.error[:MAX_ERROR]))
+    if cursor.waited:
+        changes.append(Remove("waited"))
+    at = Absent("due") if cursor.due is None else equal("due", cursor.due)
+    standing = at, equal("generation", cursor.generation), _NOT_QUARANTINED
+    return Update(Table.JOBS, job_key(cursor.tenant, cursor.job_id, CURSOR), tuple(changes), All(standing))
 
 
 PAGE = 1000
@@ -139,61 +127,50 @@ function has.
 _logger = logging.getLogger(__name__)
 
 
-class DynamoCursorStore(TableStore):
-    """Implementation of ports.CursorStore. With `threads` it sends several requests concurrently and reads one page
-    ahead.
+class CursorStore:
+    """Cursors and timers by due time, and the watermarks of the shards. With `threads` it sends transactions
+    concurrently and reads one page ahead.
     """
 
-    def __init__(
-        self, client: Any, table: str, clock: Clock, threads: Threads | None = None, *, runs_table: str = ""
-    ) -> None:
-        """`runs_table` is the table for the run records of claims. Only the dispatcher needs it."""
-        super().__init__(client, table)
+    def __init__(self, tables: Tables, clock: Clock, threads: Background | None = None) -> None:
+        self._tables = tables
         self._clock = clock
         self._threads = threads
         self._executor = threads or InlineExecutor()
-        self._record = ShardRecord(client, table)
-        self._tables = DynamoTables(client, {Table.JOBS: table, Table.RUNS: runs_table}, clock)
+        self._record = ShardRecord(tables)
 
     def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
-        """Yield the due entries page by page. The next page is fetched while the caller processes the current one."""
-        answer = self._page(slot, until, None)
+        """Yield pages of the entries due in a slot at or before `until`, oldest first. May be stale. The next page is
+        fetched while the caller processes the current one. Raises StoreBusyError if the store throttles.
+        """
+        page = self._page(slot, until, None)
         while True:
-            start = answer.get("LastEvaluatedKey")
-            fetch = partial(self._page, slot, until, start)
-            ahead = None if start is None or self._threads is None else self._threads.begin(fetch)
-            if answer["Items"]:
-                yield [_read(item) for item in answer["Items"]]
-            if start is None:
+            fetch = partial(self._page, slot, until, page.last)
+            ahead = None if page.last is None or self._threads is None else self._threads.begin(fetch)
+            if page.items:
+                yield [_read(item) for item in page.items]
+            if page.last is None:
                 return
-            answer = fetch() if ahead is None else ahead.result()
+            page = fetch() if ahead is None else ahead.result()
 
     def has_due(self, slot: str, until: float) -> bool:
         """Return whether a slot has an entry due at or before `until`. May be stale. Raises StoreBusyError if the store
         throttles.
         """
-        return bool(self._page(slot, until, None, limit=1)["Items"])
+        return bool(self._page(slot, until, None, limit=1).items)
 
-    def _page(self, slot: str, until: float, start: Item | None, limit: int = PAGE) -> dict[str, Any]:
+    def _page(self, slot: str, until: float, start: Item | None, limit: int = PAGE) -> Page:
+        due = Compare("due", "<=", int(until))
         try:
-            answer: dict[str, Any] = self._query(slot, until, start, limit)
+            return self._tables.query(Query(Table.JOBS, slot, due, DUE, limit=limit, start=start))
         except ServiceError as error:
             if error.code in THROTTLED:
                 raise StoreBusyError(f"the due index is throttled: {error}") from error
             raise
-        return answer
-
-    def _query(self, slot: str, until: float, start: Item | None, limit: int) -> Any:
-        return self._client.query(
-            TableName=self._table,
-            IndexName="due",
-            **values.expressions({"slot": slot, "until": int(until)}, key="#slot = :slot AND #due <= :until"),
-            Limit=limit,
-            **({} if start is None else {"ExclusiveStartKey": start}),
-        )
 
     def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
-        """If a cursor occurs twice, only its first claim is made and the others are LOST. Claims that only write a
+        """Make each claim separately, on the condition that the cursor is unchanged. Return the results in the same
+        order. If a cursor occurs twice, only its first claim is made and the others are LOST. Claims that only write a
         cursor share a request; each claim with run records is a transaction.
         """
         shards = self._record.covering(shards)  # before an entry is written into a shard that the tick does not know
@@ -202,25 +179,26 @@ class DynamoCursorStore(TableStore):
             first.setdefault((wanted.cursor.tenant, wanted.cursor.job_id), index)
         now = self._clock.now()
         alone = [index for index in first.values() if not claims[index].records]
-        statements = [_statement(self._table, claims[index], shards, now) for index in alone]
-        outcomes = dict(zip(alone, execute(self._client, statements, self._clock, self._executor), strict=True))
+        written = self._tables.write_many([_update(claims[index], shards, now) for index in alone])
+        outcomes = dict(zip(alone, written, strict=True))
         with_records = [index for index in first.values() if claims[index].records]
         made = self._executor.map(lambda index: self._transact(claims[index], shards, now), with_records)
         outcomes |= zip(with_records, made, strict=True)
         standing = self._read_back([claims[index] for index, outcome in outcomes.items() if _is_unknown(outcome)])
         results = [_LOST] * len(claims)
         for index, outcome in outcomes.items():
-            wanted = claims[index]
-            found = outcome.found or standing.get(job_partition(wanted.cursor.tenant, wanted.cursor.job_id))
-            stands = outcome.code is not None and found is not None and _stands(found, wanted)
-            results[index] = Claimed(ClaimResult.WON, throttled=outcome.throttled) if stands else claimed(outcome)
+            results[index] = claimed(outcome)
+            if outcome.code is not None:
+                wanted = claims[index]
+                found = outcome.found or standing.get(job_partition(wanted.cursor.tenant, wanted.cursor.job_id))
+                if found is not None and _stands(found, wanted):
+                    results[index] = Claimed(ClaimResult.WON, throttled=outcome.throttled)
         return results
 
     def _transact(self, claim: Claim, shards: int, now: float) -> Outcome:
         """Write one claim and its records in a transaction."""
-        writes = [_update(self._table, claim, shards, now), *(self._tables.part(put_new(run)) for run in claim.records)]
         try:
-            failed = transact(self._client, writes, self._clock)
+            failed = self._tables.transact([_update(claim, shards, now), *map(put_new, claim.records)])
         except StoreBusyError as busy:
             return Outcome("TransactionConflict", str(busy))
         except ServiceError as problem:
@@ -232,56 +210,48 @@ class DynamoCursorStore(TableStore):
     def _read_back(self, claims: Sequence[Claim]) -> dict[str, Item]:
         """Read the cursors of claims again. Returns them by partition key, without those that cannot be read."""
         found: dict[str, Item] = {}
-        for begin in range(0, len(claims), READ_BATCH):
-            some = claims[begin : begin + READ_BATCH]
+        for begin in range(0, len(claims), READ_AGAIN):
+            some = claims[begin : begin + READ_AGAIN]
             keys = [job_key(each.cursor.tenant, each.cursor.job_id, CURSOR) for each in some]
-            request = {self._table: {"Keys": keys, "ConsistentRead": True}}
             with suppress(AwsError):  # these claims keep their outcomes
-                answer = self._client.batch_get_item(RequestItems=request)
-                found |= {item["PK"]["S"]: item for item in answer["Responses"].get(self._table, ())}
+                items = self._tables.get_many(Table.JOBS, keys, consistent=True)
+                found |= {item["PK"]["S"]: item for item in items}
         return found
 
     def clear(self, done: Sequence[Timer]) -> list[Claimed]:
         """Delete each timer separately, after its message was sent, if its `due` is unchanged. The timer of a manual
         run is only removed from the index.
         """
-        return timers.clear(self._client, self._table, done, self._clock, self._executor)
+        return timers.clear(self._tables, done, now=self._clock.now())
 
     def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
         """Remove a cursor that cannot be planned or claimed from the index and record its error. Return False if the
         cursor moved in the meantime or cannot be written.
         """
-        stand: dict[str, object]
         match cursor:
             case Cursor():
-                where = job_key(cursor.tenant, cursor.job_id, CURSOR)
-                stand = {"due": cursor.due, "generation": cursor.generation}
+                key = job_key(cursor.tenant, cursor.job_id, CURSOR)
+                same = holds({"due": cursor.due, "generation": cursor.generation})
             case BrokenCursor():
-                where = {"PK": {"S": cursor.key[0]}, "SK": {"S": cursor.key[1]}}
-                stand = {"due": cursor.due}
+                key, same = {"PK": {"S": cursor.key[0]}, "SK": {"S": cursor.key[1]}}, equal("due", cursor.due)
+        changes = Set("error", error[:MAX_ERROR]), Remove("slot")
         try:
-            return self._update(
-                where,
-                "SET #error = :error REMOVE #slot",
-                " AND ".join(["attribute_exists(#slot)", *(f"#{name} = :{name}" for name in stand)]),
-                error=error[:MAX_ERROR],
-                **stand,
-            )
+            return self._tables.write(Update(Table.JOBS, key, changes, all_of(Present("slot"), same))).held
         except AwsError as problem:
             # The cursor stays in the index, and the next round tries again. The present round continues.
-            facts = {"action": "cursor_not_quarantined", "cursor": where, "error": str(problem)}
+            facts = {"action": "cursor_not_quarantined", "cursor": key, "error": str(problem)}
             _logger.error("cursor_not_quarantined", extra=facts)  # noqa: TRY400 - the error text is sufficient
             return False
 
     def watermark(self, shard: int) -> str | None:
         """Return the oldest bucket of a shard that is not known to be empty; None before the first round."""
-        item = self._item(shard_key(shard))
+        item = self._tables.get(Table.JOBS, shard_key(shard))
         return None if item is None else values.text(item, "bucket")
 
     def advance_watermark(self, shard: int, bucket: str) -> bool:
         """Raise a watermark. Return False if it is already at this bucket or later."""
-        condition = "attribute_not_exists(PK) OR #bucket < :bucket"
-        return self._update(shard_key(shard), "SET #bucket = :bucket", condition, bucket=bucket)
+        condition = any_of(Absent(), Compare("bucket", "<", bucket))
+        return self._tables.write(Update(Table.JOBS, shard_key(shard), (Set("bucket", bucket),), condition)).held
 
     def highest_shards(self, shards: int) -> int:
         """Record `shards`, and return the largest shard count ever used, including this one."""

@@ -285,7 +285,7 @@ class DynamoJobStore(JobPages):
         self._shards = shards
         self._runs_table = runs_table
         self._tables = DynamoTables(client, {Table.JOBS: table, Table.RUNS: runs_table}, clock)
-        self._record = ShardRecord(client, table)
+        self._record = ShardRecord(self._tables)
         self._count = JobCount(client, table, clock)
         self.seats: SeatStore = DynamoSeats(client, table)
         self.calendars: CalendarStore = DynamoCalendars(client, table, clock)

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
 
-from duecourse.adapters.dynamodb.writing import Statement, TableStore, batch_put, claimed, execute, read_items
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.messages import read_run_message
-from duecourse.ports import Claimed, ClaimResult, Clock, Executor, Timer
+from duecourse.ports import Claimed, ClaimResult, Timer
 from duecourse.stores import values
 from duecourse.stores.cursor_item import ShardRecord
 from duecourse.stores.keys import TIMER_PREFIX, Item, job_key, job_partition
+from duecourse.stores.table import (
+    CONDITION_FAILED,
+    NEVER,
+    RETRYABLE,
+    Between,
+    Delete,
+    Outcome,
+    Put,
+    Query,
+    Remove,
+    Set,
+    Table,
+    Tables,
+    Update,
+    equal,
+    pages,
+)
 
 KEPT_SECONDS = 7 * DAY_SECONDS
 """How long the timer of a manual run is kept after its message was sent. Index repair passes several times in this
@@ -21,25 +36,25 @@ period.
 """
 
 
-class DynamoTimers(TableStore):
-    """Implementation of ports.Timers."""
+class Timers:
+    """Timers, for messages that wait longer than SQS can delay them."""
 
-    def __init__(self, client: Any, table: str, *, shards: int) -> None:
-        super().__init__(client, table)
+    def __init__(self, tables: Tables, *, shards: int) -> None:
+        self._tables = tables
         self._shards = shards
-        self._record = ShardRecord(client, table)
+        self._record = ShardRecord(tables)
 
     def put(self, timer: Timer) -> None:
         """Write the timer, replacing an earlier one with the same purpose."""
-        self._client.put_item(TableName=self._table, Item=self._entry(timer))
+        self._tables.write(Put(Table.JOBS, self._entry(timer)))
 
     def put_all(self, timers: Sequence[Timer]) -> None:
         """Write many timers with different purposes in few requests. Raises if one of them could not be written."""
-        batch_put(self._client, self._table, [self._entry(timer) for timer in timers])
+        self._tables.put_many(Table.JOBS, [self._entry(timer) for timer in timers])
 
     def get(self, tenant: str, job_id: str, key: str) -> Timer | None:
         """Return a timer by its key, even after its message was sent. Strongly consistent."""
-        item = self._item(job_key(tenant, job_id, key))
+        item = self._tables.get(Table.JOBS, job_key(tenant, job_id, key))
         return None if item is None else from_item(item)
 
     def requested_runs(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Timer]:
@@ -47,15 +62,9 @@ class DynamoTimers(TableStore):
         their messages were sent. Strongly consistent.
         """
         # "~" sorts after all characters of a run's name.
-        reach = {":first": TIMER_PREFIX, ":last": TIMER_PREFIX + ("~" if before is None else before)}
-        items = read_items(
-            self._client,
-            TableName=self._table,
-            KeyConditionExpression="PK = :partition AND SK BETWEEN :first AND :last",
-            ExpressionAttributeValues=values.pack({":partition": job_partition(tenant, job_id), **reach}),
-            ScanIndexForward=False,
-            ConsistentRead=True,
-        )
+        names = Between("SK", TIMER_PREFIX, TIMER_PREFIX + ("~" if before is None else before))
+        query = Query(Table.JOBS, job_partition(tenant, job_id), names, newest=True, consistent=True)
+        items = pages(self._tables, query)
         return list(islice((timer for timer in map(from_item, items) if timer.requested), limit))
 
     def _entry(self, timer: Timer) -> Item:
@@ -80,7 +89,7 @@ def is_timer(item: Item) -> bool:
     return bool(item["SK"]["S"].startswith(TIMER_PREFIX))
 
 
-def clear(client: Any, table: str, timers: Sequence[Timer], clock: Clock, executor: Executor) -> list[Claimed]:
+def clear(tables: Tables, timers: Sequence[Timer], *, now: float) -> list[Claimed]:
     """Remove each timer, or only its index entry if it is the timer of a manual run. The result is LOST if the
     timer was set again or is already removed.
     """
@@ -88,22 +97,34 @@ def clear(client: Any, table: str, timers: Sequence[Timer], clock: Clock, execut
     for index, timer in enumerate(timers):
         first.setdefault((timer.message.tenant, timer.message.job_id, timer.key), index)
     unique = list(first.values())
-    expires_at = int(clock.now()) + KEPT_SECONDS
-    statements = [_statement(table, timers[index], expires_at) for index in unique]
-    outcomes = execute(client, statements, clock, executor)
+    expires_at = int(now) + KEPT_SECONDS
+    outcomes = tables.write_many([_cleared(timers[index], expires_at) for index in unique])
     results = [Claimed(ClaimResult.LOST)] * len(timers)
     for index, outcome in zip(unique, outcomes, strict=True):
         results[index] = claimed(outcome)
     return results
 
 
-def _statement(table: str, timer: Timer, expires_at: int) -> Statement:
-    where = values.pack(
-        {"PK": job_partition(timer.message.tenant, timer.message.job_id), "SK": timer.key, "due": timer.due}
-    )
-    conditions = " AND ".join(f'"{name}" = ?' for name in where)
+def _cleared(timer: Timer, expires_at: int) -> Update | Delete:
+    key, condition = job_key(timer.message.tenant, timer.message.job_id, timer.key), equal("due", timer.due)
     if not timer.requested:
-        statement = f'DELETE FROM "{table}" WHERE {conditions}'  # noqa: S608 - names are ours, values are parameters
-        return {"Statement": statement, "Parameters": [*where.values()]}
-    statement = f'UPDATE "{table}" SET "expires_at" = ? REMOVE "slot" WHERE {conditions}'  # noqa: S608 - as above
-    return {"Statement": statement, "Parameters": [{"N": str(expires_at)}, *where.values()]}
+        return Delete(Table.JOBS, key, condition)
+    return Update(Table.JOBS, key, (Set("expires_at", expires_at), Remove("slot")), condition)
+
+
+_WON = Claimed(ClaimResult.WON)
+
+
+def claimed(outcome: Outcome) -> Claimed:
+    """Return an outcome as a result of the ports: LOST if a condition failed."""
+    if outcome.code is None:
+        return Claimed(ClaimResult.WON, throttled=outcome.throttled) if outcome.throttled else _WON
+    if outcome.code in CONDITION_FAILED:
+        return Claimed(ClaimResult.LOST, throttled=outcome.throttled)
+    return Claimed(_result(outcome.code), f"{outcome.code}: {outcome.message}", outcome.throttled)
+
+
+def _result(code: str) -> ClaimResult:
+    if code in RETRYABLE:
+        return ClaimResult.BUSY
+    return ClaimResult.REFUSED if code in NEVER else ClaimResult.FAILED

@@ -221,29 +221,27 @@ def _statement(table: str, write: Update | Delete) -> Statement:
     that many writes do not have.
     """
     parameters: list[Any] = []
-    changes = []
     if isinstance(write, Update):
+        text = f'UPDATE "{table}"'
         for change in write.changes:
             if isinstance(change, Set):
-                changes.append(f'SET "{change.name}" = ?')
+                text += f' SET "{change.name}" = ?'
                 parameters.append(attribute(change.value))
             elif isinstance(change, Remove):
-                changes.append(f'REMOVE "{change.name}"')
+                text += f' REMOVE "{change.name}"'
             else:
                 raise TypeError(f"{change} has no form in PartiQL")
-        head = f'UPDATE "{table}" {" ".join(changes)}'
     else:
-        head = f'DELETE FROM "{table}"'  # noqa: S608
-    terms = [f'"{name}" = ?' for name in write.key]
+        text = f'DELETE FROM "{table}"'  # noqa: S608
+    text += ' WHERE "PK" = ? AND "SK" = ?'
     parameters += write.key.values()
     condition = write.condition
     for part in condition.parts if isinstance(condition, All) else () if condition is None else (condition,):
         if isinstance(part, Compare):
-            terms.append(f'"{part.name}" {part.how} ?')
+            text += f' AND "{part.name}" {part.how} ?'
             parameters.append(attribute(part.value))
         elif isinstance(part, Absent):
-            terms.append(f'"{part.name}" IS MISSING')
+            text += f' AND "{part.name}" IS MISSING'
         else:
             raise TypeError(f"{part} has no form in PartiQL")
-    text = f"{head} WHERE {' AND '.join(terms)}"
     return {"Statement": text, "Parameters": parameters, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from zlib import crc32
 
-from duecourse.ports import THROTTLED, AwsError, Claimed, ClaimResult, Clock, Executor, ServiceError, StoreBusyError
+from duecourse.ports import THROTTLED, AwsError, Clock, Executor, ServiceError, StoreBusyError
 from duecourse.stores import values
 from duecourse.stores.keys import Item
-from duecourse.stores.table import CONDITION_FAILED, NEVER, RETRYABLE, Outcome
+from duecourse.stores.table import NEVER, RETRYABLE, Outcome
 
 
 def condition_failed(error: AwsError) -> bool:
@@ -117,21 +117,6 @@ more time repeat the call.
 Statement = dict[str, Any]
 
 
-def claimed(outcome: Outcome) -> Claimed:
-    """Return an outcome as a result of the ports: LOST if a condition failed."""
-    if outcome.code is None:
-        return Claimed(ClaimResult.WON, throttled=outcome.throttled)
-    if outcome.code in CONDITION_FAILED:
-        return Claimed(ClaimResult.LOST, throttled=outcome.throttled)
-    return Claimed(_result(outcome.code), f"{outcome.code}: {outcome.message}", outcome.throttled)
-
-
-def _result(code: str) -> ClaimResult:
-    if code in RETRYABLE:
-        return ClaimResult.BUSY
-    return ClaimResult.REFUSED if code in NEVER else ClaimResult.FAILED
-
-
 def execute(client: Any, statements: Sequence[Statement], clock: Clock, executor: Executor) -> list[Outcome]:
     """Execute statements and return their outcomes in the same order. No two statements may write the same item. Never
     raises: errors and missing responses are outcomes.
@@ -171,9 +156,12 @@ def _request(client: Any, statements: Sequence[Statement], throttled: int) -> li
     return [_outcome(response.get("Error"), throttled) for response in answer["Responses"]]
 
 
+_DONE = Outcome()
+
+
 def _outcome(error: dict[str, Any] | None, throttled: int) -> Outcome:
     if error is None:
-        return Outcome(throttled=throttled)
+        return Outcome(throttled=throttled) if throttled else _DONE
     code = error["Code"]
     return Outcome(code, error.get("Message", ""), error.get("Item") or None, throttled + (code in THROTTLED))
 
