@@ -27,7 +27,7 @@ from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import CreationTerms, JobFilter, JobQuotaError, StoreBusyError, Total
-from duecourse.stores import changes as change_items
+from duecourse.stores import changes
 from duecourse.stores.jobs import DynamoJobStore
 from duecourse.stores.keys import job_partition
 from duecourse.testing.clock import SettableClock
@@ -404,7 +404,7 @@ def test_job_store_creation_refused_by_the_quota_leaves_no_record(store: DynamoJ
 
 
 def put_where_earlier_releases_kept_it(tables: Tables, record: ChangeRecord) -> None:
-    item = change_items.to_item(record) | {"PK": {"S": job_partition(*JOB)}}
+    item = changes.to_item(record) | {"PK": {"S": job_partition(*JOB)}}
     tables.client.put_item(TableName=tables.jobs, Item=item)
 
 
