@@ -28,12 +28,9 @@ TARGET = "duecourse-target-*"
 STORES = {
     "CloudWatchAlarms": "alarms",
     "CloudWatchMetrics": "metrics",
-    "DynamoAuditStore": "jobs",
     "DynamoJobStore": "jobs",
-    "DynamoRepairStore": "jobs",
     "DynamoRunChanges": "runs, stream",
     "DynamoTenantLimits": "jobs",
-    "DynamoTenantReports": "jobs",
     "EventBridgeBus": "bus",
     "S3Archive": "archive",
     "S3Results": "results",

@@ -10,7 +10,7 @@ from duecourse.ports import Clock, Executor
 from duecourse.stores.cursors import CursorStore
 from duecourse.stores.inputs import Inputs
 from duecourse.stores.jobs import DynamoJobStore
-from duecourse.stores.maintenance import DynamoTenantReports
+from duecourse.stores.maintenance import TenantReports
 from duecourse.stores.runs import RunsInProgress, RunStore
 from duecourse.stores.table import Table
 from duecourse.stores.tenants import DynamoTenantLimits
@@ -58,8 +58,8 @@ class Tables:
     def limits(self) -> DynamoTenantLimits:
         return DynamoTenantLimits(self.client, self.jobs)
 
-    def tenant_reports(self) -> DynamoTenantReports:
-        return DynamoTenantReports(self.client, self.jobs)
+    def tenant_reports(self) -> TenantReports:
+        return TenantReports(self.both())
 
     def runs_in_progress(self) -> RunsInProgress:
         return RunsInProgress(self.both())

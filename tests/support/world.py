@@ -21,7 +21,7 @@ from duecourse.domain.schedules import ScheduleSpec
 from duecourse.domain.targets.targets import HttpTarget, Outcome, Returned
 from duecourse.messages import COMMANDS, MessageKind, RunMessage
 from duecourse.ports import Call, Clock, CursorStore, DeadLetterQueue, Outgoing, RepairStore, TenantReports
-from duecourse.stores.maintenance import DynamoRepairStore
+from duecourse.stores import maintenance
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, failing, lost
 from duecourse.testing.stage import Stage, settings_of_a_test
@@ -167,8 +167,7 @@ class World(Stage):
         reports: TenantReports | None = None,
     ) -> Report:
         """Index repair, on this world's store unless another one is given. With `reports`, it counts tenants."""
-        client, table = self.tables.client, self.tables.jobs
-        store = store or DynamoRepairStore(client, table)
+        store = store or maintenance.RepairStore(self.tables.both())
         marks = self.tables.tick_mark()
         index = IndexCheck(store, self.jobs, self.run_store, self.wait_queues, self.timers, marks, self.clock)
         clean_up = CleanUp(self.jobs, self.run_store, self.clock, retention_days=90)

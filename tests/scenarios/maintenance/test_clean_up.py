@@ -10,7 +10,7 @@ from duecourse.domain.jobs.job import Job, JobState, Reservation, Tombstone
 from duecourse.domain.maintenance.index import CompletedJob
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import IndexPage
-from duecourse.stores.maintenance import DynamoRepairStore
+from duecourse.stores.maintenance import RepairStore
 from duecourse.stores.tenants import total
 from duecourse.usecases.maintenance.index_repair import CleanUp, IndexRepair
 from duecourse.usecases.report import Report
@@ -45,7 +45,7 @@ class Stage(World):
     def clean_up(self, **changes: Any) -> Report:
         """A pass of index repair with the clean-up as its check, which has other parts where `changes` has them."""
         clean_up = CleanUp(self.jobs, self.run_store, self.clock, 90)
-        store = DynamoRepairStore(self.tables.client, self.tables.jobs)
+        store = RepairStore(self.tables.both())
         return IndexRepair(store, (replace(clean_up, **changes),), self.clock, every_seconds=0)(self.clock.now() + 600)
 
     def day(self) -> Counter[str]:

@@ -242,16 +242,15 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def repair_store(self: Wiring[RepairSettings]) -> RepairStore:
-        from duecourse.stores.maintenance import DynamoRepairStore
+        from duecourse.stores import maintenance
 
-        figures = self.settings.operator_tenant is not None
-        return DynamoRepairStore(self._dynamodb, self.settings.jobs_table, figures=figures)
+        return maintenance.RepairStore(self.tables, figures=self.settings.operator_tenant is not None)
 
     @cached_property
     def tenant_reports(self: Wiring[ApiSettings | RepairSettings]) -> TenantReports:
-        from duecourse.stores.maintenance import DynamoTenantReports
+        from duecourse.stores import maintenance
 
-        return DynamoTenantReports(self._dynamodb, self.settings.jobs_table)
+        return maintenance.TenantReports(self.tables)
 
     @cached_property
     def runs_in_progress(self: Wiring[ApiSettings]) -> RunsInProgress:
@@ -261,9 +260,9 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def audit_store(self: Wiring[TableSettings]) -> AuditStore:
-        from duecourse.stores.maintenance import DynamoAuditStore
+        from duecourse.stores import maintenance
 
-        return DynamoAuditStore(self._dynamodb, self.settings.jobs_table, limit=AUDIT_PAGE_ITEMS)
+        return maintenance.AuditStore(self.tables, limit=AUDIT_PAGE_ITEMS)
 
     @cached_property
     def results(self: Wiring[ApiSettings | ExecuteSettings | ReconcilerSettings]) -> Results:
