@@ -28,9 +28,7 @@ TARGET = "duecourse-target-*"
 STORES = {
     "CloudWatchAlarms": "alarms",
     "CloudWatchMetrics": "metrics",
-    "DynamoJobStore": "jobs",
     "DynamoRunChanges": "runs, stream",
-    "DynamoTenantLimits": "jobs",
     "EventBridgeBus": "bus",
     "S3Archive": "archive",
     "S3Results": "results",

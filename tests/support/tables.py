@@ -9,11 +9,11 @@ from duecourse.adapters.system import SystemClock
 from duecourse.ports import Clock, Executor
 from duecourse.stores.cursors import CursorStore
 from duecourse.stores.inputs import Inputs
-from duecourse.stores.jobs import DynamoJobStore
+from duecourse.stores.jobs import JobStore
 from duecourse.stores.maintenance import TenantReports
 from duecourse.stores.runs import RunsInProgress, RunStore
 from duecourse.stores.table import Table
-from duecourse.stores.tenants import DynamoTenantLimits
+from duecourse.stores.tenants import TenantLimits
 from duecourse.stores.tick_mark import TickMark
 from duecourse.stores.timers import Timers
 from duecourse.stores.waits import WaitQueues
@@ -34,8 +34,8 @@ class Tables:
         """Both as stores need them."""
         return DynamoTables(self.client, {Table.JOBS: self.jobs, Table.RUNS: self.runs}, clock or SystemClock())
 
-    def job_store(self, clock: Clock, shards: int = 1) -> DynamoJobStore:
-        return DynamoJobStore(self.client, self.jobs, shards=shards, clock=clock, runs_table=self.runs)
+    def job_store(self, clock: Clock, shards: int = 1) -> JobStore:
+        return JobStore(self.both(clock), shards=shards, clock=clock)
 
     def cursor_store(self, clock: Clock) -> CursorStore:
         return CursorStore(self.both(clock), clock)
@@ -55,8 +55,8 @@ class Tables:
     def run_store(self, executor: Executor | None = None) -> RunStore:
         return RunStore(self.both(), executor)
 
-    def limits(self) -> DynamoTenantLimits:
-        return DynamoTenantLimits(self.client, self.jobs)
+    def limits(self) -> TenantLimits:
+        return TenantLimits(self.both())
 
     def tenant_reports(self) -> TenantReports:
         return TenantReports(self.both())

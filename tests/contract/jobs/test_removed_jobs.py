@@ -181,7 +181,7 @@ def test_removed_jobs_every_item_of_the_job_has_the_removal_time(dynamodb_tables
         assert store.change(old, cursor(old), changed, cursor(changed))
     at = None if alive else END
     assert expiring(dynamodb_tables) == {"JOB JOB": at, "JOB CURSOR": at, "JOB PAYLOAD": at, "TAG JOB": at}
-    assert total(dynamodb_tables.client, dynamodb_tables.jobs, "default") == (1 if alive else 0)
+    assert total(dynamodb_tables.both(), "default") == (1 if alive else 0)
 
 
 def test_removed_jobs_cannot_be_steps(dynamodb_tables: Tables) -> None:

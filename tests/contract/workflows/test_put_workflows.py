@@ -13,7 +13,6 @@ from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
 from duecourse.ports import InlineExecutor, NoAnswerError, WorkflowStore
-from duecourse.stores.jobs import DynamoJobStore
 from duecourse.testing.faults import answering, around, before, failing
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobExistsError, JobVersionError, Precondition
@@ -277,7 +276,7 @@ def test_put_workflows_request_is_answered_although_its_reservation_cannot_be_re
         def __getattr__(self, name: str) -> Any:
             raise NoAnswerError("UpdateItem: refused")
 
-    store = DynamoJobStore(Tombstone(), "jobs", shards=1, clock=dynamodb_desk.world.clock)
+    store = replace(dynamodb_desk.world.tables, client=Tombstone()).job_store(dynamodb_desk.world.clock)
     store.release("default", "nightly", Reservation("a", NOON))
     assert [(each.levelname, each.getMessage()) for each in caplog.records] == [("WARNING", "reservation_left")]
 

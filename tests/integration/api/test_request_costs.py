@@ -16,7 +16,6 @@ from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step
 from duecourse.ports import Depth, InlineExecutor
-from duecourse.stores.tenants import DynamoTenantLimits
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.runs.all_runs import AllRuns
 from tests.support import runs
@@ -69,7 +68,7 @@ def api(tables: Tables, counted: Counted) -> ApiClient:
         through,
         clock,
         workflows=through.workflows(clock),
-        counters=DynamoTenantLimits(through.client, through.jobs),
+        counters=through.limits(),
         settings=api_settings(requests_per_second=4, burst=1_000),
     )
 
@@ -233,7 +232,7 @@ def client(tables: Tables, clock: SettableClock, **changes: Any) -> ApiClient:
     return ApiClient.over(
         tables,
         clock,
-        counters=DynamoTenantLimits(tables.client, tables.jobs),
+        counters=tables.limits(),
         mark=tables.tick_mark(),
         **changes,
     )

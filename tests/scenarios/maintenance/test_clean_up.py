@@ -40,7 +40,7 @@ class Stage(World):
         return sorted((item["PK"]["S"], item["SK"]["S"]) for item in found)
 
     def count(self) -> int:
-        return total(self.tables.client, self.tables.jobs, "default")
+        return total(self.tables.both(), "default")
 
     def clean_up(self, **changes: Any) -> Report:
         """A pass of index repair with the clean-up as its check, which has other parts where `changes` has them."""

@@ -169,16 +169,9 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def jobs(self: Wiring[TableSettings]) -> JobStore:
-        from duecourse.stores.jobs import DynamoJobStore
+        from duecourse.stores import jobs
 
-        settings = self.settings
-        return DynamoJobStore(
-            self._dynamodb,
-            settings.jobs_table,
-            shards=settings.shards,
-            clock=self.clock,
-            runs_table=settings.runs_table,
-        )
+        return jobs.JobStore(self.tables, shards=self.settings.shards, clock=self.clock)
 
     @cached_property
     def tables(self: Wiring[TableSettings | TickSettings]) -> Tables:
@@ -236,9 +229,9 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def tenant_limits(self: Wiring[TableSettings]) -> TenantLimits:
-        from duecourse.stores.tenants import DynamoTenantLimits
+        from duecourse.stores import tenants
 
-        return DynamoTenantLimits(self._dynamodb, self.settings.jobs_table)
+        return tenants.TenantLimits(self.tables)
 
     @cached_property
     def repair_store(self: Wiring[RepairSettings]) -> RepairStore:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from duecourse.adapters.dynamodb.conditions import ABSENT, PRESENT
-from duecourse.adapters.dynamodb.writing import TableStore, conditional, read_items, transact
 from duecourse.domain.runs.api_keys import ApiKey
-from duecourse.ports import AllKeys, Clock
+from duecourse.ports import AllKeys
 from duecourse.stores import values
 from duecourse.stores.keys import API_KEY_PREFIX, Item, tenant_key
+from duecourse.stores.table import (
+    Absent,
+    Check,
+    Delete,
+    Prefix,
+    Present,
+    Put,
+    Query,
+    Set,
+    Table,
+    Tables,
+    Update,
+    Write,
+    all_of,
+    holds,
+    pages,
+)
 
 _FIELDS = (
     *(
@@ -26,25 +39,22 @@ _FIELDS = (
 )
 
 
-class DynamoApiKeys(TableStore):
-    """Implementation of ports.ApiKeyStore."""
+class ApiKeyStore:
+    """The API keys of a tenant."""
 
-    def __init__(self, client: Any, table: str, clock: Clock) -> None:
-        super().__init__(client, table)
-        self._clock = clock
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
 
     def get(self, tenant: str, key_id: str) -> ApiKey | None:
         """Return the key; None if there is none. Strongly consistent."""
-        item = self._item(_key(tenant, key_id))
+        item = self._tables.get(Table.JOBS, _key(tenant, key_id))
         return None if item is None else _api_key(tenant, item)
 
     def all(self, tenant: str) -> AllKeys:
         """Return all keys of the tenant (at most MAX_KEYS), ordered by id. Strongly consistent."""
-        query = values.expressions(
-            {"hash": tenant_key(tenant, "")["PK"]["S"], "prefix": API_KEY_PREFIX},
-            key="#PK = :hash AND begins_with(#SK, :prefix)",
-        )
-        items = list(read_items(self._client, TableName=self._table, ConsistentRead=True, **query))
+        partition = tenant_key(tenant, "")["PK"]["S"]
+        query = Query(Table.JOBS, partition, Prefix("SK", API_KEY_PREFIX), consistent=True)
+        items = list(pages(self._tables, query))
         version = values.integer(items.pop(0), "version") if items else 0  # the version sorts first
         return AllKeys([_api_key(tenant, item) for item in items], version)
 
@@ -54,31 +64,23 @@ class DynamoApiKeys(TableStore):
         """
         item = _key(key.tenant, key.id) | values.pack({name: getattr(key, name) for name in _FIELDS})
         item |= values.pack({"expires_at": key.expires_at, "events": key.events})
-        unchanged = "attribute_not_exists(#version)" if version == 0 else "#version = :version"
-        stand = {"next": version + 1} | ({"version": version} if version else {})
-        counted = {
-            "TableName": self._table,
-            "Key": _key(key.tenant, ""),
-            **values.expressions(stand, update="SET #version = :next", condition=unchanged),
-        }
-        put = {"TableName": self._table, "Item": item, **ABSENT}
-        gone = [] if replaced is None else [{"Delete": {"TableName": self._table, "Key": _key(key.tenant, replaced)}}]
-        return not transact(self._client, [{"Put": put}, {"Update": counted}, *gone], self._clock)
+        count, unchanged = (Set("version", version + 1),), holds({"version": version or None})
+        writes: list[Write | Check] = [
+            Put(Table.JOBS, item, Absent()),
+            Update(Table.JOBS, _key(key.tenant, ""), count, unchanged),
+        ]
+        if replaced is not None:
+            writes.append(Delete(Table.JOBS, _key(key.tenant, replaced)))
+        return not self._tables.transact(writes)
 
     def delete(self, tenant: str, key_id: str) -> bool:
         """Delete the key. Return whether there was one."""
-        return conditional(self._client.delete_item, TableName=self._table, Key=_key(tenant, key_id), **PRESENT)
+        return self._tables.write(Delete(Table.JOBS, _key(tenant, key_id), Present())).held
 
     def note_use(self, key: ApiKey, at: float) -> None:
         """Store the last use (UTC seconds), unless the key has been deleted or used since it was read."""
-        before = "attribute_not_exists(#last_used_at)" if key.last_used_at is None else "#last_used_at = :before"
-        self._update(
-            _key(key.tenant, key.id),
-            "SET #last_used_at = :at",
-            f"attribute_exists(PK) AND {before}",
-            at=at,
-            before=key.last_used_at,
-        )
+        condition = all_of(Present(), holds({"last_used_at": key.last_used_at}))
+        self._tables.write(Update(Table.JOBS, _key(key.tenant, key.id), (Set("last_used_at", at),), condition))
 
 
 def _key(tenant: str, key_id: str) -> Item:
