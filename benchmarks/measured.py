@@ -23,10 +23,8 @@ SUFFIXES = {".py", ".ts", ".tsx", ".txt", ".json"}
 _DISPATCH = (
     ENGINE,
     *(f"{CORE}/domain/jobs/{module}.py" for module in ("cursor", "job")),
-    *(
-        f"{CORE}/{part}"
-        for part in ("usecases/dispatch", "adapters/dynamodb/cursors", "adapters/dynamodb/tables.py", "adapters/sqs")
-    ),
+    *(f"{CORE}/stores/{module}.py" for module in ("cursor_item", "cursors", "timers")),
+    *(f"{CORE}/{part}" for part in ("usecases/dispatch", "adapters/dynamodb/tables.py", "adapters/sqs")),
 )
 _EXECUTE = tuple(
     f"{CORE}/{part}"
@@ -41,7 +39,10 @@ _WORKFLOWS = tuple(
 )
 _JOBS = tuple(
     f"{CORE}/{part}"
-    for part in ("usecases/jobs", "usecases/tenants.py", "adapters/dynamodb/jobs", "domain/jobs", "domain/tenants")
+    for part in (
+        *("usecases/jobs", "usecases/tenants.py", "adapters/dynamodb/tables.py", "domain/jobs", "domain/tenants"),
+        *(f"stores/{module}.py" for module in ("calendars", "job_item", "jobs", "tenants")),
+    )
 )
 _STAGE = ("infra/stages.py", "infra/settings")
 _COUNTS = ("benchmarks/results/dispatch.json", "benchmarks/results/execute.json")

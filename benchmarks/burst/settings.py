@@ -13,10 +13,10 @@ from benchmarks.burst.limits import (
     TABLE_QUOTA,
     VCPU_MEMORY,
 )
-from duecourse.adapters.dynamodb.cursors.cursor_store import PAGE
-from duecourse.adapters.dynamodb.writing import FIRST_WAIT_SECONDS, TRIES
+from duecourse.adapters.dynamodb.tables import FIRST_WAIT_SECONDS, TRIES
 from duecourse.adapters.system import MAX_WORKERS
 from duecourse.limits import ROUND_SECONDS
+from duecourse.stores.cursors import PAGE
 from infra.stages import STAGES
 
 _PROD = STAGES["prod"]

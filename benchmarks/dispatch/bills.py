@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.dispatch.cases import NOW, PAGE, SHARDS
 from benchmarks.wire.capacity import item_bytes, page_read_units, write_units
-from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.domain.jobs.cursor import plan
+from duecourse.stores import cursor_item
 
 HORIZON = 840
 START, FINISH, LOCK = 1, 1, 1

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from itertools import count, islice
 from zoneinfo import ZoneInfo
 
-from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.domain.jobs.cursor import Cursor, cursor_for, shard_of
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import HttpTarget
+from duecourse.stores import cursor_item
 from duecourse.stores.keys import Item
 from duecourse_schedules import ScheduleSpec
 

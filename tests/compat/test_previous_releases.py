@@ -12,10 +12,9 @@ from typing import Any, cast
 
 import pytest
 
-from duecourse.adapters.dynamodb.cursors import cursor_item
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind, read_run_message
-from duecourse.stores import job_item
+from duecourse.stores import cursor_item, job_item
 from tests.support import emulators, in_process
 from tests.support.jobs import NOON, cursor, job
 from tests.support.record_release import PARTS, fresh_tables

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore, DynamoRepairStore
 from duecourse.checks.tenants import InProgress, TenantFigures
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Concurrency, JobState, Lane
@@ -17,6 +16,7 @@ from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import Finding, Input, Timer, Undecided
+from duecourse.stores.maintenance import AuditStore, RepairStore
 from duecourse.stores.runs import RunsInProgress
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, moved, stored_job
@@ -27,8 +27,8 @@ N = int(NOON)
 ELSEWHERE = "2026-11-21T15/0000"
 
 
-def repair(tables: Tables) -> DynamoRepairStore:
-    return DynamoRepairStore(tables.client, tables.jobs)
+def repair(tables: Tables) -> RepairStore:
+    return RepairStore(tables.both())
 
 
 def stored(tables: Tables, **changes: Any) -> Entry:
@@ -57,7 +57,7 @@ def test_maintenance_stores_cursor_may_have_a_key_if_its_job_is_on_another_page(
     jobs = dynamodb_tables.job_store(SettableClock(NOON))
     stored_job(jobs, id="a", concurrency=Concurrency("crm", 1))
     stored_job(jobs, id="b")
-    store = DynamoRepairStore(dynamodb_tables.client, dynamodb_tables.jobs, limit=limit)
+    store = RepairStore(dynamodb_tables.both(), limit=limit)
     page = store.page(None)
     entries = [*page.entries]
     while page.following is not None:
@@ -147,7 +147,7 @@ def test_maintenance_stores_records_and_run_requests_are_items_of_a_job_but_a_lo
 
 
 def test_maintenance_stores_only_one_of_two_audits_saves_the_progress_of_a_turn(dynamodb_tables: Tables) -> None:
-    store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs)
+    store = AuditStore(dynamodb_tables.both())
     turn = Turn(1, 3, N - 3600, N)
     assert store.save(turn, now=NOON)
     assert not store.save(turn, now=NOON)
@@ -157,7 +157,7 @@ def test_maintenance_stores_only_one_of_two_audits_saves_the_progress_of_a_turn(
 
 
 def test_maintenance_stores_finding_is_known_once_stored(dynamodb_tables: Tables) -> None:
-    store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs)
+    store = AuditStore(dynamodb_tables.both())
     lost = Finding("lost", "default", "tick-tock", OccurrenceRange(N, N + 60, 2))
     assert not store.known(lost)
     store.keep(lost, now=NOON)
@@ -169,7 +169,7 @@ def test_maintenance_stores_finding_is_known_once_stored(dynamodb_tables: Tables
 def test_maintenance_stores_findings_in_workflow_runs_of_one_instant_are_known_separately(
     dynamodb_tables: Tables,
 ) -> None:
-    store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs)
+    store = AuditStore(dynamodb_tables.both())
     lost = Finding("lost", "default", "load", OccurrenceRange(N, N, 1), "load.20261121T120000Z")
     store.keep(lost, now=NOON)
     assert store.known(lost)
@@ -179,7 +179,7 @@ def test_maintenance_stores_findings_in_workflow_runs_of_one_instant_are_known_s
 def test_maintenance_stores_open_occurrences_of_a_job_share_one_row_that_grows_and_shrinks(
     dynamodb_tables: Tables,
 ) -> None:
-    store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs)
+    store = AuditStore(dynamodb_tables.both())
     rows = [OccurrenceRange(N + second, N + second, 1) for second in (0, 60, 120)]
     assert store.undecided("default", "later", rows[1:2], now=NOON)
     assert store.undecided("default", "tick-tock", rows[:1], now=NOON)
@@ -199,7 +199,7 @@ def test_maintenance_stores_open_occurrences_of_a_job_share_one_row_that_grows_a
 
 def test_maintenance_stores_audit_continues_after_any_job_of_a_page(dynamodb_tables: Tables) -> None:
     store, jobs = (
-        DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs),
+        AuditStore(dynamodb_tables.both()),
         dynamodb_tables.job_store(SettableClock(NOON)),
     )
     for number in range(5):
@@ -239,7 +239,7 @@ def test_maintenance_stores_backfill_records_are_read_on_request(any_tables: Tab
 def test_maintenance_stores_jobs_are_paginated_without_payloads_and_each_belongs_to_one_segment(
     dynamodb_tables: Tables,
 ) -> None:
-    store = DynamoAuditStore(dynamodb_tables.client, dynamodb_tables.jobs, limit=2)
+    store = AuditStore(dynamodb_tables.both(), limit=2)
     jobs = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(5):
         stored_job(jobs, id=f"job-{number}", payload={"large": "x" * 5000 * (number % 2)})
@@ -260,7 +260,7 @@ def test_maintenance_stores_pages_have_the_figures_of_tenants_only_if_requested(
     for tenant, more in (("acme", closed), ("open", {"full_at": {"N": "1"}})):
         item = {"PK": {"S": f"TENANT#{tenant}"}, "SK": {"S": "RATE"}, **more}
         dynamodb_tables.client.put_item(TableName=dynamodb_tables.jobs, Item=item)
-    page = DynamoRepairStore(dynamodb_tables.client, dynamodb_tables.jobs, figures=True).page(None)
+    page = RepairStore(dynamodb_tables.both(), figures=True).page(None)
     assert counted({}, page.figures) == {
         "default": TenantFigures(jobs=2, paused=1, quota_used=2),
         "acme": TenantFigures(jobs=1, quota_used=1, state="suspended"),

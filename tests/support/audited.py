@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 
-from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.ports import AuditStore, Claim, ClaimResult, Depth
+from duecourse.stores import maintenance
 from duecourse.usecases.maintenance.audit import Audit, AuditSteps, ClassifyGaps, CompareWindow
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON
@@ -38,7 +38,7 @@ class AuditedWorld(World):
 
     def __init__(self, tables: Tables, *, limit: int | None = None) -> None:
         super().__init__(tables)
-        self.audits: AuditStore = DynamoAuditStore(tables.client, tables.jobs, limit=limit)
+        self.audits: AuditStore = maintenance.AuditStore(tables.both(), limit=limit)
         self.depths = WheelDepths(self.wheel)
         assert self.audits.save(Turn(0, 1, int(NOON) - HOUR, int(NOON), done=True), now=NOON)
 

@@ -77,6 +77,13 @@ class Reach:
     adapter: str
     seen: set[tuple[str, str, str]] = field(default_factory=set)
     calls: set[Call] = field(default_factory=set)
+    many: bool = False
+    """Whether it executes many writes, as statements."""
+
+    def requests(self) -> set[Call]:
+        """Return the requests. Those of many writes can be statements and parts of transactions."""
+        words = {f"transact:{name}": f"partiql:{name.upper()}" for name in ("Update", "Delete") if self.many}
+        return self.calls | {Call(each.adapter, words[each.method]) for each in self.calls if each.method in words}
 
     def into(self, module: Module, name: str, cls: ast.ClassDef | None = None) -> None:
         """Follow a function of a module, or a method of a class in it, and all that it names."""
@@ -116,6 +123,7 @@ class Reach:
     def _of_tables(self, call: ast.Call) -> None:
         """A request of a store, or a part of one."""
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        self.many |= name == "write_many"
         asked = (f"transact:{WRITES[name]}",) if name in WRITES else READS.get(name, ())
         table = ast.unparse(call.args[0]) if call.args else ""
         if not asked or table not in ("Table.JOBS", "Table.RUNS", "table"):
@@ -254,5 +262,5 @@ def needed(function: str) -> frozenset[Call]:
             if implements(module, cls_name, where.classes[port_name]):
                 reach = Reach(name)
                 reach.into(module, method, cls)
-                calls |= reach.calls
+                calls |= reach.requests()
     return frozenset(calls)

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.job import Job
 from duecourse.ports import InlineExecutor
+from duecourse.stores.jobs import JobStore
 from duecourse.usecases.dispatch.round import DispatchRules
 from duecourse.usecases.dispatch.tick import Tick
 from tests.support.limits import MemoryMark
@@ -41,7 +41,7 @@ class RaisedWorld(World):
         self.chance = chance
         self.running: dict[str, tuple[int, ...]] = dict.fromkeys(FUNCTIONS, (shards,))
         self.ticked: list[list[int]] = []
-        self._stores: dict[tuple[str, int], DynamoJobStore] = {}
+        self._stores: dict[tuple[str, int], JobStore] = {}
 
     def updates(self, shards: int, order: Sequence[str], *, minutes: int) -> Iterator[None]:
         """One step a minute: each function takes so many for its update, and the next one follows."""
@@ -80,7 +80,7 @@ class RaisedWorld(World):
     def _count(self, function: str) -> int:
         return self.chance.choice(self.running[function])
 
-    def _store(self, function: str, count: int | None = None) -> DynamoJobStore:
+    def _store(self, function: str, count: int | None = None) -> JobStore:
         """The store of a process of this function: it remembers what it has recorded."""
         count = self._count(function) if count is None else count
         if (function, count) not in self._stores:

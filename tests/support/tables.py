@@ -4,18 +4,18 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
-from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
-from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
-from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
-from duecourse.adapters.dynamodb.maintenance import DynamoTenantReports
 from duecourse.adapters.dynamodb.tables import DynamoTables
 from duecourse.adapters.system import SystemClock
 from duecourse.ports import Clock, Executor
+from duecourse.stores.cursors import CursorStore
 from duecourse.stores.inputs import Inputs
+from duecourse.stores.jobs import JobStore
+from duecourse.stores.maintenance import TenantReports
 from duecourse.stores.runs import RunsInProgress, RunStore
 from duecourse.stores.table import Table
+from duecourse.stores.tenants import TenantLimits
+from duecourse.stores.tick_mark import TickMark
+from duecourse.stores.timers import Timers
 from duecourse.stores.waits import WaitQueues
 from duecourse.stores.workflows import WorkflowStore
 from duecourse.testing.memory.tables import MemoryTables
@@ -34,14 +34,14 @@ class Tables:
         """Both as stores need them."""
         return DynamoTables(self.client, {Table.JOBS: self.jobs, Table.RUNS: self.runs}, clock or SystemClock())
 
-    def job_store(self, clock: Clock, shards: int = 1) -> DynamoJobStore:
-        return DynamoJobStore(self.client, self.jobs, shards=shards, clock=clock, runs_table=self.runs)
+    def job_store(self, clock: Clock, shards: int = 1) -> JobStore:
+        return JobStore(self.both(clock), shards=shards, clock=clock)
 
-    def cursor_store(self, clock: Clock) -> DynamoCursorStore:
-        return DynamoCursorStore(self.client, self.jobs, clock, runs_table=self.runs)
+    def cursor_store(self, clock: Clock) -> CursorStore:
+        return CursorStore(self.both(clock), clock)
 
-    def timers(self, shards: int = 1) -> DynamoTimers:
-        return DynamoTimers(self.client, self.jobs, shards=shards)
+    def timers(self, shards: int = 1) -> Timers:
+        return Timers(self.both(), shards=shards)
 
     def wait_queues(self) -> WaitQueues:
         return WaitQueues(self.both())
@@ -55,17 +55,17 @@ class Tables:
     def run_store(self, executor: Executor | None = None) -> RunStore:
         return RunStore(self.both(), executor)
 
-    def limits(self) -> DynamoTenantLimits:
-        return DynamoTenantLimits(self.client, self.jobs)
+    def limits(self) -> TenantLimits:
+        return TenantLimits(self.both())
 
-    def tenant_reports(self) -> DynamoTenantReports:
-        return DynamoTenantReports(self.client, self.jobs)
+    def tenant_reports(self) -> TenantReports:
+        return TenantReports(self.both())
 
     def runs_in_progress(self) -> RunsInProgress:
         return RunsInProgress(self.both())
 
-    def tick_mark(self) -> DynamoTickMark:
-        return DynamoTickMark(self.client, self.jobs)
+    def tick_mark(self) -> TickMark:
+        return TickMark(self.both())
 
 
 Stores = Tables | MemoryTables

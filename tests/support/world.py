@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from threading import Lock as ThreadLock
 from typing import Any
 
-from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 from duecourse.api.api import Api
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import DAY_SECONDS
@@ -22,6 +20,7 @@ from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import HttpTarget, Outcome, Returned
 from duecourse.messages import COMMANDS, MessageKind, RunMessage
 from duecourse.ports import Call, Clock, CursorStore, DeadLetterQueue, Outgoing, RepairStore, TenantReports
+from duecourse.stores import maintenance
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, failing, lost
 from duecourse.testing.stage import Stage, settings_of_a_test
@@ -168,9 +167,8 @@ class World(Stage):
         reports: TenantReports | None = None,
     ) -> Report:
         """Index repair, on this world's store unless another one is given. With `reports`, it counts tenants."""
-        client, table = self.tables.client, self.tables.jobs
-        store = store or DynamoRepairStore(client, table)
-        marks = DynamoTickMark(client, table)
+        store = store or maintenance.RepairStore(self.tables.both())
+        marks = self.tables.tick_mark()
         index = IndexCheck(store, self.jobs, self.run_store, self.wait_queues, self.timers, marks, self.clock)
         clean_up = CleanUp(self.jobs, self.run_store, self.clock, retention_days=90)
         calendars = CalendarCheck(self.api_at(self.clock).calendars, self.clock)

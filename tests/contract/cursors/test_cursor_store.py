@@ -7,9 +7,9 @@
 
 from dataclasses import replace
 
-from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
 from duecourse.domain.jobs.cursor import Firing
 from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult
+from duecourse.stores.cursor_item import ShardRecord
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from tests.support.client_faults import READS, WRITES, FaultyClient
@@ -199,30 +199,30 @@ def recorded(tables: Tables) -> int:
 
 
 def test_cursor_store_shard_count_is_recorded_before_use_and_never_lowered(dynamodb_tables: Tables) -> None:
-    assert ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs).covering(4) == 4
+    assert ShardRecord(dynamodb_tables.both()).covering(4) == 4
     assert recorded(dynamodb_tables) == 4
-    assert ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs).covering(2) == 2
+    assert ShardRecord(dynamodb_tables.both()).covering(2) == 2
     assert recorded(dynamodb_tables) == 4
 
 
 def test_cursor_store_highest_shard_count_is_the_largest_of_any_writer(dynamodb_tables: Tables) -> None:
-    record = ShardRecord(dynamodb_tables.client, dynamodb_tables.jobs)
+    record = ShardRecord(dynamodb_tables.both())
     assert [record.highest(count) for count in (2, 16, 4)] == [2, 16, 16]
 
 
 def test_cursor_store_shard_count_is_read_once_per_process_and_written_only_when_raised(tables: Tables) -> None:
     first, second = (FaultyClient(tables.client, kinds=READS | WRITES) for _ in range(2))
     for client in (first, second):
-        record = ShardRecord(client, tables.jobs)
+        record = ShardRecord(replace(tables, client=client).both())
         assert [record.covering(4) for _ in range(3)] == [4, 4, 4]
     assert [asked.operation for asked in first.seen] == ["get_item", "update_item"]
     assert [asked.operation for asked in second.seen] == ["get_item"]
 
 
 def test_cursor_store_concurrent_raises_record_the_larger_shard_count(tables: Tables) -> None:
-    other = ShardRecord(tables.client, tables.jobs)
+    other = ShardRecord(tables.both())
     slow = around(tables.client, update_item=before(lambda: other.covering(16)))
-    assert ShardRecord(slow, tables.jobs).covering(4) == 4
+    assert ShardRecord(replace(tables, client=slow).both()).covering(4) == 4
     assert recorded(tables) == 16
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenants import total
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.cursor import Cursor, plan
 from duecourse.domain.jobs.job import Job, JobState, Lane
 from duecourse.ports import Claim, ClaimResult, CreationTerms, JobFilter, JobQuotaError, JobStore, KeyUsedError, UsedKey
+from duecourse.stores.tenants import total
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from duecourse.usecases.jobs.change import Draft, Edited, EditJobs
@@ -41,7 +41,7 @@ def added(store: JobStore, *jobs: Job) -> None:
 
 def count(tables: Tables) -> int:
     """The tenant's jobs as they are counted."""
-    return total(tables.client, tables.jobs, "default")
+    return total(tables.both(), "default")
 
 
 def tagged(store: JobStore, tag: str) -> list[str]:
@@ -374,7 +374,7 @@ def test_job_edits_concurrent_creations_are_all_counted(dynamodb_tables: Tables)
 
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(act, range(6)))
-    assert total(dynamodb_tables.client, dynamodb_tables.jobs, "default") == 6
+    assert total(dynamodb_tables.both(), "default") == 6
 
 
 def test_job_edits_delete_by_tag_fails_if_the_job_loses_its_tag_first(any_tables: Tables) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from benchmarks.wire.capacity import KB, item_bytes, page_read_units
-from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.cursor import Firing
 from duecourse.domain.jobs.document import KEPT_DAYS, ChangeAction, ChangeRecord, asked, changed, created, deleted
 from duecourse.domain.jobs.job import (
@@ -28,6 +27,8 @@ from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import CreationTerms, JobFilter, JobQuotaError, StoreBusyError, Total
+from duecourse.stores import changes
+from duecourse.stores.jobs import JobStore
 from duecourse.stores.keys import job_partition
 from duecourse.testing.clock import SettableClock
 from tests.support.client_faults import READS, FaultyClient
@@ -340,11 +341,11 @@ JOB = ("default", "nightly")
 
 
 @pytest.fixture
-def store(any_tables: Tables) -> DynamoJobStore:
+def store(any_tables: Tables) -> JobStore:
     return any_tables.job_store(SettableClock(NOON))
 
 
-def actions(store: DynamoJobStore) -> list[tuple[str, str]]:
+def actions(store: JobStore) -> list[tuple[str, str]]:
     return [(record.action, record.principal) for record in store.history(*JOB, limit=100, before=None).items]
 
 
@@ -352,12 +353,12 @@ def cancelled(number: int, at: float = NOON) -> ChangeRecord:
     return asked(ChangeAction.CANCELLED, JOB, "anna", at, f"nonce-{number}", None, run_ids=[f"run-{number}"])
 
 
-def test_job_store_reads_a_history_record_as_written(store: DynamoJobStore) -> None:
+def test_job_store_reads_a_history_record_as_written(store: JobStore) -> None:
     made = stored_job(store, id="nightly", created_by="anna")
     assert store.history(*JOB, limit=1, before=None).items == (created(made),)
 
 
-def test_job_store_change_and_its_record_are_written_together_or_not_at_all(store: DynamoJobStore) -> None:
+def test_job_store_change_and_its_record_are_written_together_or_not_at_all(store: JobStore) -> None:
     made = job(id="nightly", created_by="anna")
     after = replace(made, revision=2, updated_at=NOON + 1, name="x")
     assert store.create(made, cursor(made))
@@ -370,7 +371,7 @@ def test_job_store_change_and_its_record_are_written_together_or_not_at_all(stor
     assert actions(store) == [("edited", "bob"), ("created", "anna")]
 
 
-def test_job_store_creation_stays_in_the_history_once_through_later_changes(store: DynamoJobStore) -> None:
+def test_job_store_creation_stays_in_the_history_once_through_later_changes(store: JobStore) -> None:
     made = stored_job(store, id="nightly", created_by="anna")
     stored = store.get(*JOB)
     assert stored is not None
@@ -386,7 +387,7 @@ def test_job_store_creation_stays_in_the_history_once_through_later_changes(stor
     assert store.history(*JOB, limit=1, before=page.following).items == (created(made),)
 
 
-def test_job_store_creation_record_is_on_its_page_of_the_history(store: DynamoJobStore) -> None:
+def test_job_store_creation_record_is_on_its_page_of_the_history(store: JobStore) -> None:
     made = stored_job(store, id="nightly", created_by="anna")
     store.note([cancelled(number, NOON + number) for number in range(1, 4)])
     first = store.history(*JOB, limit=3, before=None)
@@ -394,7 +395,7 @@ def test_job_store_creation_record_is_on_its_page_of_the_history(store: DynamoJo
     assert store.history(*JOB, limit=3, before=first.following).items == (created(made),)
 
 
-def test_job_store_creation_refused_by_the_quota_leaves_no_record(store: DynamoJobStore) -> None:
+def test_job_store_creation_refused_by_the_quota_leaves_no_record(store: JobStore) -> None:
     first, made = job(id="first"), job(id="nightly", created_by="anna")
     assert store.create(first, cursor(first), CreationTerms(quota=1))
     with pytest.raises(JobQuotaError):
@@ -418,7 +419,7 @@ def test_job_store_uses_at_most_a_kilobyte_per_job_in_the_scanned_table_regardle
     assert len(actions(store)) == 51
 
 
-def test_job_store_history_survives_deletion_and_continues_with_the_recreated_job(store: DynamoJobStore) -> None:
+def test_job_store_history_survives_deletion_and_continues_with_the_recreated_job(store: JobStore) -> None:
     made = job(id="nightly", created_by="anna")
     again = replace(
         made,
@@ -433,24 +434,24 @@ def test_job_store_history_survives_deletion_and_continues_with_the_recreated_jo
     assert actions(store) == [("created", "carl"), ("deleted", "bob"), ("created", "anna")]
 
 
-def test_job_store_history_is_paginated_newest_first(store: DynamoJobStore) -> None:
+def test_job_store_history_is_paginated_newest_first(store: JobStore) -> None:
     store.note([cancelled(number, NOON + number) for number in range(60)])
     records = followed(lambda before: store.history(*JOB, limit=25, before=before))
     assert [record.key for record in records] == [f"nonce-{number}" for number in reversed(range(60))]
 
 
-def test_job_store_page_ending_with_the_last_record_has_no_next_page(store: DynamoJobStore) -> None:
+def test_job_store_page_ending_with_the_last_record_has_no_next_page(store: JobStore) -> None:
     store.note([cancelled(number) for number in range(3)])
     assert store.history(*JOB, limit=3, before=None).following is None
 
 
-def test_job_store_repeated_request_leaves_one_record(store: DynamoJobStore) -> None:
+def test_job_store_repeated_request_leaves_one_record(store: JobStore) -> None:
     store.note([cancelled(1)])
     store.note([cancelled(1)])
     assert len(actions(store)) == 1
 
 
-def test_job_store_records_belong_to_one_job_of_one_tenant(store: DynamoJobStore) -> None:
+def test_job_store_records_belong_to_one_job_of_one_tenant(store: JobStore) -> None:
     store.note([cancelled(1), replace(cancelled(2), tenant="acme"), replace(cancelled(3), job_id="nightly-2")])
     assert [record.key for record in store.history(*JOB, limit=9, before=None).items] == ["nonce-1"]
 

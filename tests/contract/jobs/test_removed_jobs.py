@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenants import total
 from duecourse.domain.jobs.job import Job, JobState, Reservation
 from duecourse.ports import CreationTerms, JobFilter, JobStore
+from duecourse.stores.tenants import total
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, stored_job
 from tests.support.tables import Tables
@@ -181,7 +181,7 @@ def test_removed_jobs_every_item_of_the_job_has_the_removal_time(dynamodb_tables
         assert store.change(old, cursor(old), changed, cursor(changed))
     at = None if alive else END
     assert expiring(dynamodb_tables) == {"JOB JOB": at, "JOB CURSOR": at, "JOB PAYLOAD": at, "TAG JOB": at}
-    assert total(dynamodb_tables.client, dynamodb_tables.jobs, "default") == (1 if alive else 0)
+    assert total(dynamodb_tables.both(), "default") == (1 if alive else 0)
 
 
 def test_removed_jobs_cannot_be_steps(dynamodb_tables: Tables) -> None:

@@ -10,12 +10,12 @@ from threading import Barrier
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenants import PARTS, PORTION, part_of
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.tenants.rate import Add, Bucket, BucketRules, Restart
 from duecourse.ports import BucketConflict, CreationTerms, JobQuotaError, JobStore, TenantLimits
 from duecourse.stores.keys import key, tenant_key
+from duecourse.stores.tenants import PARTS, PORTION, part_of
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.tenants import Limits
 from tests.support.jobs import NOON, cursor, job

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenants import DynamoSeats
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.job import Job, Lane, Overlap, Tombstone
 from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import CreationTerms, SeatsChangedError
+from duecourse.stores.tenants import SeatStore
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around
 from duecourse.usecases.jobs.change import Draft
@@ -115,7 +115,7 @@ def test_seats_of_a_job_deleted_during_the_read_are_not_reused_yet(dynamodb_tabl
             found += answer["Responses"].get(table, [])
         return {"Responses": {table: found}}
 
-    seats = DynamoSeats(around(dynamodb_tables.client, batch_get_item=read), dynamodb_tables.jobs)
+    seats = SeatStore(replace(dynamodb_tables, client=around(dynamodb_tables.client, batch_get_item=read)).both())
     snapshots = seats.holders(desk.store.seats.seats("default", Lane.NORMAL))
     assert isinstance(snapshots["a"], Tombstone)
     assert isinstance(snapshots["b"], Job)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
 from duecourse.domain.jobs.job import Job, JobState, Lane, Reservation
 from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
 from duecourse.domain.tenants.seats import Seats
@@ -277,7 +276,7 @@ def test_put_workflows_request_is_answered_although_its_reservation_cannot_be_re
         def __getattr__(self, name: str) -> Any:
             raise NoAnswerError("UpdateItem: refused")
 
-    store = DynamoJobStore(Tombstone(), "jobs", shards=1, clock=dynamodb_desk.world.clock)
+    store = replace(dynamodb_desk.world.tables, client=Tombstone()).job_store(dynamodb_desk.world.clock)
     store.release("default", "nightly", Reservation("a", NOON))
     assert [(each.levelname, each.getMessage()) for each in caplog.records] == [("WARNING", "reservation_left")]
 

@@ -10,13 +10,16 @@ import httpx
 import jwt
 import pytest
 
-from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
+from duecourse.adapters.dynamodb.tables import DynamoTables
+from duecourse.adapters.system import SystemClock
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.messages import RunMessage
 from duecourse.ports import Timer
+from duecourse.stores.table import Table
+from duecourse.stores.timers import Timers
 from duecourse.testing.clock import SettableClock
 from infra.stages import STAGES
 from tests.support.cdk_app import IDS, TAG, CdkApp
@@ -177,9 +180,9 @@ def test_least_privilege_suffices_for_long_waits_in_the_due_index(deployed: Depl
     awaited("its timer", lambda: "patient" in deployed.timers())
     now = int(time.time())
     message = RunMessage(RunIdentity("default", "gone", now, now, now * 1000), Lane.NORMAL, now, "nonce", attempt=2)
-    DynamoTimers(
-        client("dynamodb", deployed.endpoint), deployed.outputs["JobsTable"], shards=STAGES["local"].shards
-    ).put(Timer(message, now))
+    names = {Table.JOBS: deployed.outputs["JobsTable"]}
+    tables = DynamoTables(client("dynamodb", deployed.endpoint), names, SystemClock())
+    Timers(tables, shards=STAGES["local"].shards).put(Timer(message, now))
     deployed.dispatch()
     awaited("the end of the timer", lambda: "gone" not in deployed.timers())
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import RunState
@@ -70,7 +68,7 @@ def api(tables: Tables, counted: Counted) -> ApiClient:
         through,
         clock,
         workflows=through.workflows(clock),
-        counters=DynamoTenantLimits(through.client, through.jobs),
+        counters=through.limits(),
         settings=api_settings(requests_per_second=4, burst=1_000),
     )
 
@@ -234,8 +232,8 @@ def client(tables: Tables, clock: SettableClock, **changes: Any) -> ApiClient:
     return ApiClient.over(
         tables,
         clock,
-        counters=DynamoTenantLimits(tables.client, tables.jobs),
-        mark=DynamoTickMark(tables.client, tables.jobs),
+        counters=tables.limits(),
+        mark=tables.tick_mark(),
         **changes,
     )
 
@@ -248,7 +246,7 @@ def test_request_costs_stats_report_usage_and_remaining_quota(tables: Tables, cl
         assert api.post(BODY | {"id": name}).status == 201
     for number in range(3):
         tables.run_store().write(runs.run(job(), RunState.DEAD, after=number), None)
-    DynamoTickMark(tables.client, tables.jobs).mark(NOON - 30)
+    tables.tick_mark().mark(NOON - 30)
     answer = api.get("/v1/stats")
     assert answer.status == 200, answer.text
     found = answer.json
@@ -280,7 +278,7 @@ def test_request_costs_stats_reject_unknown_parameters(tables: Tables, clock: Se
 
 def test_request_costs_health_check_fails_for_a_stage_without_ticks(tables: Tables, clock: SettableClock) -> None:
     api = client(tables, clock)
-    DynamoTickMark(tables.client, tables.jobs).mark(NOON)
+    tables.tick_mark().mark(NOON)
     assert (api.get("/v1/health").status, api.get("/v1/health").json["status"]) == (200, "ok")
     clock.set(NOON + 181)
     late = api.get("/v1/health")
@@ -294,7 +292,7 @@ def test_request_costs_health_shows_the_progress_of_each_shard_to_an_operator(
     cursors = tables.cursor_store(clock)
     cursors.highest_shards(2)
     cursors.advance_watermark(0, "2026-11-21T08")
-    DynamoTickMark(tables.client, tables.jobs).mark(NOON - 5)
+    tables.tick_mark().mark(NOON - 5)
     found = client(tables, clock).get("/v1/health").json
     assert found["tick"] == {"last": "2026-11-21T11:59:55Z", "age_seconds": 5.0}
     assert found["dispatch"] == {"shards": 2, "watermarks_behind_seconds": {"0": 7200, "1": None}}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.cursors.tick_mark import TICK_KEY
 from duecourse.settings import SettingsError
+from duecourse.stores.tick_mark import TICK_KEY
 from tests.support.lambda_events import Context, scheduled_event
 from tests.support.queues import bodies, receive
 

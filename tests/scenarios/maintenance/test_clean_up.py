@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenants import total
-from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 from duecourse.domain.jobs.job import Job, JobState, Reservation, Tombstone
 from duecourse.domain.maintenance.index import CompletedJob
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import IndexPage
+from duecourse.stores.maintenance import RepairStore
+from duecourse.stores.tenants import total
 from duecourse.usecases.maintenance.index_repair import CleanUp, IndexRepair
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON, cursor, job
@@ -40,12 +40,12 @@ class Stage(World):
         return sorted((item["PK"]["S"], item["SK"]["S"]) for item in found)
 
     def count(self) -> int:
-        return total(self.tables.client, self.tables.jobs, "default")
+        return total(self.tables.both(), "default")
 
     def clean_up(self, **changes: Any) -> Report:
         """A pass of index repair with the clean-up as its check, which has other parts where `changes` has them."""
         clean_up = CleanUp(self.jobs, self.run_store, self.clock, 90)
-        store = DynamoRepairStore(self.tables.client, self.tables.jobs)
+        store = RepairStore(self.tables.both())
         return IndexRepair(store, (replace(clean_up, **changes),), self.clock, every_seconds=0)(self.clock.now() + 600)
 
     def day(self) -> Counter[str]:

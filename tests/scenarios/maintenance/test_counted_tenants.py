@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 from duecourse.checks.tenants import TenantFigures
 from duecourse.cli.tenants.listing import tenants_of
 from duecourse.cli.tenants.suspending import suspend
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.stores.maintenance import RepairStore
 from duecourse.testing.faults import around, before, failing, lost
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
@@ -22,8 +22,8 @@ COUNTED = {
 }
 
 
-def store_of(tables: Tables, limit: int | None = 4) -> DynamoRepairStore:
-    return DynamoRepairStore(tables.client, tables.jobs, limit=limit, figures=True)
+def store_of(tables: Tables, limit: int | None = 4) -> RepairStore:
+    return RepairStore(tables.both(), limit=limit, figures=True)
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_counted_tenants_position_that_could_not_be_saved_counts_its_page_once(f
 
 def test_counted_tenants_pass_begun_by_a_stage_without_operators_is_not_counted(full: World, tables: Tables) -> None:
     store, reports = store_of(tables), tables.tenant_reports()
-    plain = DynamoRepairStore(tables.client, tables.jobs, limit=4)
+    plain = RepairStore(tables.both(), limit=4)
     full.repair(store=around(plain, page=before(lambda: full.clock.advance(1))), seconds=1)
     full.repair(store=store, reports=reports)
     assert reports.last() is None
@@ -110,6 +110,6 @@ def test_counted_tenants_stage_without_operators_stores_nothing_of_them(full: Wo
 
 
 def test_counted_tenants_are_no_metrics(full: World, tables: Tables) -> None:
-    plain = full.repair(store=DynamoRepairStore(tables.client, tables.jobs)).counts.keys()
+    plain = full.repair(store=RepairStore(tables.both())).counts.keys()
     full.clock.set(NOON + 2 * DAY_SECONDS)
     assert full.repair(store=store_of(tables), reports=tables.tenant_reports()).counts.keys() <= plain

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.cursor import Cursor, bucket_of
 from duecourse.domain.jobs.job import Completion, Concurrency, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap
@@ -14,6 +13,7 @@ from duecourse.domain.maintenance.index import GIVEN_UP_SECONDS, recomputed
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.ports import IndexPage, Timer
+from duecourse.stores.maintenance import RepairStore
 from duecourse.testing.faults import answering, around, before, failing
 from duecourse.usecases.report import Report
 from duecourse_schedules import TZDATA_VERSION
@@ -117,7 +117,7 @@ def test_index_repair_does_not_restore_a_concurrently_removed_end_of_a_pause(wor
     add(world, "rate(1 minute)")
     world.office.pause(until=int(NOON) + 1230)
     write(world, "tick-tock", slot=None, due=None)
-    store = DynamoRepairStore(world.tables.client, world.tables.jobs)
+    store = RepairStore(world.tables.both())
     (entry,) = store.page(None).entries
     world.office.pause()
     assert entry.cursor is not None
@@ -171,7 +171,7 @@ def test_index_repair_pass_ends_beside_exclusions_written_by_a_newer_release(wor
     rules = json.loads(item(world, newer.id)["rules"]["S"])
     write(world, newer, rules=json.dumps(rules | {"exclude": [5]}))
     write(world, hurt, slot=None)
-    store = DynamoRepairStore(world.tables.client, world.tables.jobs, figures=figures)
+    store = RepairStore(world.tables.both(), figures=figures)
     report = world.repair(store=store, reports=world.tables.tenant_reports())
     assert "cursor_outside_index" in alarms(report)
     assert "repair_failed" not in alarms(report)
@@ -220,13 +220,13 @@ def test_index_repair_ignores_a_quarantined_cursor_of_a_paused_job(world: World)
     assert world.cursors.quarantine(standing(world, made.id), "it makes no sense")
     write(world, made, "JOB", state="PAUSED")
     assert world.repair().counts["CursorsFoundQuarantined"] == 0
-    parts = DynamoRepairStore(world.tables.client, world.tables.jobs, limit=1)  # cursor and job on pages of their own
+    parts = RepairStore(world.tables.both(), limit=1)  # cursor and job on pages of their own
     assert world.repair(store=parts, every_seconds=0).counts["CursorsFoundQuarantined"] == 0
 
 
 def test_index_repair_does_not_change_a_concurrently_claimed_cursor(world: World) -> None:
     made = add(world, "rate(1 minute)")
-    store = DynamoRepairStore(world.tables.client, world.tables.jobs)
+    store = RepairStore(world.tables.both())
     (seen,) = store.page(None).entries
     world.until(NOON + 60)
     assert not store.place(seen, "2026-11-21T15/0000")
@@ -288,7 +288,7 @@ def test_index_repair_restores_the_missing_index_entry_of_an_active_job(world: W
 def test_index_repair_does_not_restore_the_entry_of_a_concurrently_paused_job(world: World) -> None:
     made = add(world, "rate(5 minutes)")
     write(world, made, slot=None)
-    store = DynamoRepairStore(world.tables.client, world.tables.jobs)
+    store = RepairStore(world.tables.both())
     (seen,) = store.page(None).entries
     change = pause(made, standing(world, made.id), now=world.clock.now())
     assert world.jobs.change(made, standing(world, made.id), change.job, change.cursor)
@@ -329,7 +329,7 @@ def test_index_repair_releases_and_reports_a_quarantined_cursor_that_can_be_plan
 
 def test_index_repair_does_not_release_a_quarantined_cursor_of_a_paused_job(world: World) -> None:
     made = add(world, "rate(5 minutes)")
-    store = DynamoRepairStore(world.tables.client, world.tables.jobs)
+    store = RepairStore(world.tables.both())
     assert world.cursors.quarantine(standing(world, made.id), "it makes no sense")
     (seen,) = store.page(None).entries
     change = pause(made, standing(world, made.id), now=world.clock.now())
@@ -420,7 +420,7 @@ def test_index_repair_that_runs_out_of_time_continues_and_the_next_pass_starts_a
     for number in range(6):
         made = add(world, "rate(5 minutes)", id=f"job-{number}")
         write(world, made, slot="2026-11-21T01/0000")
-    store = DynamoRepairStore(world.tables.client, world.tables.jobs, limit=3)
+    store = RepairStore(world.tables.both(), limit=3)
     rounds = 0
     while (known := store.last_pass()) is None or not known.done:
         world.repair(store=around(store, page=before(lambda: world.clock.advance(1))), seconds=1)

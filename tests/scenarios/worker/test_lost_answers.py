@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.adapters.dynamodb.jobs.tenants import JobCount, part_of, total
 from duecourse.domain.jobs.job import Delivery, JobState
 from duecourse.domain.runs.states import RunState
-from duecourse.testing.clock import SettableClock
+from duecourse.stores.tenants import JobCount, part_of, total
 from tests.support.client_faults import Fault, FaultyClient, Request
 from tests.support.jobs import NOON, job
 from tests.support.one_run import AT, the_run
@@ -72,12 +71,12 @@ def test_lost_response_to_stocking_the_job_count_does_not_prevent_the_creation_o
 
     world = World(replace(tables, client=FaultyClient(tables.client, stocking)))
     world.add(job("rate(300 seconds)"))
-    assert total(tables.client, tables.jobs, "default") == 1
+    assert total(tables.both(), "default") == 1
 
 
 def test_lost_response_does_not_prevent_creating_changing_and_deleting_a_job(tables: Tables) -> None:
     World(tables).add(job("rate(300 seconds)", id="before"))
-    JobCount(tables.client, tables.jobs, SettableClock(NOON)).stocked("default", part_of(job()), None)
+    JobCount(tables.both()).stocked("default", part_of(job()), None)
     client = FaultyClient(tables.client, lost)
     world = World(replace(tables, client=client))
     made = world.add(job("rate(300 seconds)"))

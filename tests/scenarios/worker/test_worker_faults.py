@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.cursor import cursor_for
 from duecourse.domain.jobs.job import Job, Lane
@@ -139,7 +138,7 @@ def test_worker_faults_statements_throttled_within_a_batch_are_claimed_individua
     for number in range(60):
         world.add(job("rate(300 seconds)", id=f"job-{number:02}"))
     client = ThrottledClient(world.tables.client, fails=lambda number: number % 7 == 3)
-    world.cursors = DynamoCursorStore(client, world.tables.jobs, world.clock)
+    world.cursors = replace(world.tables, client=client).cursor_store(world.clock)
     world.until(NOON + 610)
     expected = [f"job-{number:02}.20261121T12{minute:02}00Z" for minute in (5, 10) for number in range(60)]
     assert sorted(world.caller.runs) == sorted(expected)
@@ -150,7 +149,7 @@ def test_worker_faults_batch_with_statements_throttled_for_longer_is_continued_b
     for number in range(30):
         world.add(job("rate(300 seconds)", id=f"job-{number:02}"))
     client = ThrottledClient(world.tables.client, fails=lambda _: world.clock.now() < NOON + 110)
-    world.cursors = DynamoCursorStore(client, world.tables.jobs, world.clock)
+    world.cursors = replace(world.tables, client=client).cursor_store(world.clock)
     world.until(NOON + 310)
     assert sorted(world.caller.runs) == [f"job-{number:02}.20261121T120500Z" for number in range(30)]
     assert world.count("ClaimsFailed") > 0

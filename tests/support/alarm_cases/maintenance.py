@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
 from duecourse.adapters.dynamodb.run_changes import DynamoRunChanges
 from duecourse.domain.jobs.cursor import bucket_of
 from duecourse.domain.jobs.job import EventKind, Overlap
@@ -11,6 +10,7 @@ from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
 from duecourse.ports import Undecided
+from duecourse.stores.maintenance import RepairStore
 from duecourse.testing.faults import answering, around
 from duecourse.usecases.maintenance.archive import ArchiveRuns
 from duecourse.usecases.maintenance.audit import MAX_OPEN
@@ -76,9 +76,8 @@ def a_reconciler_that_fails(observed: Observed) -> None:
 def repaired(observed: Observed, fails: str = "") -> None:
     """Run index repair on the current tables. `fails`: the method of its store that fails."""
     world = observed.world
-    client, table = world.tables.client, world.tables.jobs
     world.cursors.highest_shards(1)
-    store: Any = broken(DynamoRepairStore(client, table), fails)
+    store: Any = broken(RepairStore(world.tables.both()), fails)
     observed.publish(world.repair(store=store), function="repair")
 
 

@@ -1,9 +1,9 @@
 """The common parts of several failures."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
 from duecourse.domain.jobs.job import RetryPolicy
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call, Claimed, ClaimResult
@@ -41,6 +41,7 @@ def fill(observed: Observed, count: int, expression: str = SOON, **changes: Any)
 def throttled(observed: Observed, jobs: int = 3) -> ThrottledClient:
     """Return a table that throttles all claims."""
     client = ThrottledClient(observed.world.tables.client, fails=lambda _: True)
-    observed.world.cursors = DynamoCursorStore(client, observed.world.tables.jobs, observed.world.clock)
+    world = observed.world
+    world.cursors = replace(world.tables, client=client).cursor_store(world.clock)
     fill(observed, jobs, "rate(300 seconds)")
     return client

@@ -28,9 +28,9 @@ def _flat(meaning: Any) -> Any:
 
 READERS = {
     "JOB": ("stores.job_item", "adapters.dynamodb.jobs.job_item"),
-    "CURSOR": ("adapters.dynamodb.cursors.cursor_item",),
+    "CURSOR": ("stores.cursor_item", "adapters.dynamodb.cursors.cursor_item"),
     "RUN": ("stores.run_item", "adapters.dynamodb.runs.run_item"),
-    "WAKE": ("adapters.dynamodb.cursors.timers",),
+    "WAKE": ("stores.timers", "adapters.dynamodb.cursors.timers"),
     "INPUT": ("stores.inputs", "adapters.dynamodb.runs.inputs"),
     "ACTIVE": ("stores.run_item", "adapters.dynamodb.runs.run_item"),
 }

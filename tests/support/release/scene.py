@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import (
     Backoff,
@@ -84,7 +83,7 @@ def play(world: World) -> None:
     doomed = world.jobs.get("default", "deleted")
     assert doomed is not None
     assert world.jobs.delete(doomed, deleted_at=world.clock.now())
-    DynamoTickMark(world.tables.client, world.tables.jobs).mark(world.clock.now())
+    world.tables.tick_mark().mark(world.clock.now())
 
 
 def _jobs() -> list[Job]:

@@ -169,24 +169,19 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def jobs(self: Wiring[TableSettings]) -> JobStore:
-        from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
+        from duecourse.stores import jobs
 
-        settings = self.settings
-        return DynamoJobStore(
-            self._dynamodb,
-            settings.jobs_table,
-            shards=settings.shards,
-            clock=self.clock,
-            runs_table=settings.runs_table,
-        )
+        return jobs.JobStore(self.tables, shards=self.settings.shards, clock=self.clock)
 
     @cached_property
-    def tables(self: Wiring[TableSettings]) -> Tables:
-        """Both tables. Requests of many writes are sent concurrently."""
+    def tables(self: Wiring[TableSettings | TickSettings]) -> Tables:
+        """Both tables, or those that the settings name. Requests of many writes are sent concurrently."""
         from duecourse.adapters.dynamodb.tables import DynamoTables
         from duecourse.stores.table import Table
 
-        names = {Table.JOBS: self.settings.jobs_table, Table.RUNS: self.settings.runs_table}
+        settings, names = self.settings, {Table.JOBS: self.settings.jobs_table}
+        if not isinstance(settings, TickSettings):
+            names[Table.RUNS] = settings.runs_table
         return DynamoTables(self._dynamodb, names, self.clock, self.threads)
 
     @cached_property
@@ -197,19 +192,16 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def cursors(self: Wiring[TableSettings]) -> CursorStore:
-        from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
+        from duecourse.stores import cursors
 
-        settings = self.settings
-        return DynamoCursorStore(
-            self._dynamodb, settings.jobs_table, self.clock, self.threads, runs_table=settings.runs_table
-        )
+        return cursors.CursorStore(self.tables, self.clock, self.threads)
 
     @cached_property
     def timers(self: Wiring[TableSettings]) -> Timers:
         """The store of messages that are due later than the maximum delay of a queue."""
-        from duecourse.adapters.dynamodb.cursors.timers import DynamoTimers
+        from duecourse.stores import timers
 
-        return DynamoTimers(self._dynamodb, self.settings.jobs_table, shards=self.settings.shards)
+        return timers.Timers(self.tables, shards=self.settings.shards)
 
     @cached_property
     def wait_queues(self: Wiring[TableSettings]) -> WaitQueues:
@@ -231,28 +223,27 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def tick_mark(self: Wiring[TableSettings | TickSettings]) -> TickMark:
-        from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
+        from duecourse.stores import tick_mark
 
-        return DynamoTickMark(self._dynamodb, self.settings.jobs_table)
+        return tick_mark.TickMark(self.tables)
 
     @cached_property
     def tenant_limits(self: Wiring[TableSettings]) -> TenantLimits:
-        from duecourse.adapters.dynamodb.jobs.tenants import DynamoTenantLimits
+        from duecourse.stores import tenants
 
-        return DynamoTenantLimits(self._dynamodb, self.settings.jobs_table)
+        return tenants.TenantLimits(self.tables)
 
     @cached_property
     def repair_store(self: Wiring[RepairSettings]) -> RepairStore:
-        from duecourse.adapters.dynamodb.maintenance import DynamoRepairStore
+        from duecourse.stores import maintenance
 
-        figures = self.settings.operator_tenant is not None
-        return DynamoRepairStore(self._dynamodb, self.settings.jobs_table, figures=figures)
+        return maintenance.RepairStore(self.tables, figures=self.settings.operator_tenant is not None)
 
     @cached_property
     def tenant_reports(self: Wiring[ApiSettings | RepairSettings]) -> TenantReports:
-        from duecourse.adapters.dynamodb.maintenance import DynamoTenantReports
+        from duecourse.stores import maintenance
 
-        return DynamoTenantReports(self._dynamodb, self.settings.jobs_table)
+        return maintenance.TenantReports(self.tables)
 
     @cached_property
     def runs_in_progress(self: Wiring[ApiSettings]) -> RunsInProgress:
@@ -262,9 +253,9 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def audit_store(self: Wiring[TableSettings]) -> AuditStore:
-        from duecourse.adapters.dynamodb.maintenance import DynamoAuditStore
+        from duecourse.stores import maintenance
 
-        return DynamoAuditStore(self._dynamodb, self.settings.jobs_table, limit=AUDIT_PAGE_ITEMS)
+        return maintenance.AuditStore(self.tables, limit=AUDIT_PAGE_ITEMS)
 
     @cached_property
     def results(self: Wiring[ApiSettings | ExecuteSettings | ReconcilerSettings]) -> Results:
@@ -428,15 +419,15 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def tick(self: Wiring[TickSettings]) -> Tick:
-        from duecourse.adapters.dynamodb.cursors.cursor_store import DynamoCursorStore
         from duecourse.adapters.sqs.shard_queue import SqsShardQueue
         from duecourse.settings.functions import NO_MONITOR
+        from duecourse.stores.cursors import CursorStore
         from duecourse.usecases.dispatch.tick import Tick
         from duecourse.usecases.ping import StagePing
 
         settings = self.settings
         return Tick(
-            cursors=DynamoCursorStore(self._dynamodb, settings.jobs_table, self.clock),
+            cursors=CursorStore(self.tables, self.clock),
             queue=SqsShardQueue(self._client("sqs"), settings.shard_queue_url),
             mark=self.tick_mark,
             clock=self.clock,

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.cursors.tick_mark import DynamoTickMark
-from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
-from duecourse.adapters.dynamodb.writing import READ_BATCH, TRIES, Statement, batch_get, claimed, execute, transact
-from duecourse.adapters.dynamodb.writing import TRANSACTION_TRIES as TRANSACTIONS_TRIES
+from duecourse.adapters.dynamodb.tables import READ_BATCH, TRIES, DynamoTables, Statement, batch_get, execute, transact
+from duecourse.adapters.dynamodb.tables import TRANSACTION_TRIES as TRANSACTIONS_TRIES
 from duecourse.api.problems import unavailable
 from duecourse.ports import ClaimResult, InlineExecutor, NoAnswerError, ServiceError, StoreBusyError
+from duecourse.stores.jobs import JobStore
 from duecourse.stores.keys import key
+from duecourse.stores.table import Table
+from duecourse.stores.tick_mark import TickMark
+from duecourse.stores.timers import claimed
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
 
@@ -82,11 +84,12 @@ def test_dynamodb_requests_report_a_permanently_throttled_table_after_the_attemp
 
 def test_dynamodb_requests_read_watermarks_and_jobs_as_batches() -> None:
     client = Busy()
-    progress = DynamoTickMark(client, TABLE).progress()
+    tables = DynamoTables(client, {Table.JOBS: TABLE}, SettableClock(NOON))
+    progress = TickMark(tables).progress()
     assert set(progress.watermarks) == {0, 1, 2}
     assert None not in progress.watermarks.values()
     assert len(client.batches) == 1
-    store = DynamoJobStore(client, TABLE, shards=1, clock=SettableClock(NOON))
+    store = JobStore(tables, shards=1, clock=SettableClock(NOON))
     client.refuses = True
     with pytest.raises(ServiceError):
         store.get_both("default", "nightly")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duecourse.ports.api_keys import AllKeys, ApiKeyStore
-from duecourse.ports.basics import Clock, Executor, InlineExecutor, Randomness
+from duecourse.ports.basics import Background, Clock, Executor, InlineExecutor, Randomness
 from duecourse.ports.calendars import CalendarPage, CalendarStore
 from duecourse.ports.cursors import (
     BrokenCursor,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -36,6 +39,13 @@ class Executor(Protocol):
         """Apply `work` to each item and return the results in the order of the items. If calls fail, wait until all
         have ended, then raise the error of the first failed item.
         """
+
+
+class Background(Executor, Protocol):
+    """An executor that also runs calls while its caller continues."""
+
+    def begin(self, work: Callable[[], R]) -> Future[R]:
+        """Start work whose result is needed later."""
 
 
 class InlineExecutor:

@@ -34,23 +34,22 @@ from duecourse.stores.keys import (
     state_key,
     tenant_key,
 )
+from duecourse.stores.table import Absent, Compare, Delete, Put, Table, any_of
 from duecourse_schedules import ScheduleSpec
 
 T = TypeVar("T")
 logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 
-def tags_added(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, Any]]:
+def tags_added(job: Job, tags: tuple[str, ...]) -> list[Put]:
     """Return the writes that add the tag markers of a job. The markers expire together with the job."""
     expiry = values.pack({"expires_at": job.expires_at})
-    return [
-        {"Put": {"TableName": table, "Item": marker_key(job.tenant, tag, job.id) | expiry}} for tag in sorted(set(tags))
-    ]
+    return [Put(Table.JOBS, marker_key(job.tenant, tag, job.id) | expiry) for tag in sorted(set(tags))]
 
 
-def tags_removed(job: Job, tags: tuple[str, ...], table: str) -> list[dict[str, Any]]:
+def tags_removed(job: Job, tags: tuple[str, ...]) -> list[Delete]:
     """Return the writes that remove tag markers of a job."""
-    return [{"Delete": {"TableName": table, "Key": marker_key(job.tenant, tag, job.id)}} for tag in sorted(set(tags))]
+    return [Delete(Table.JOBS, marker_key(job.tenant, tag, job.id)) for tag in sorted(set(tags))]
 
 
 def marks_of(job: Job) -> tuple[str, ...]:
@@ -58,12 +57,12 @@ def marks_of(job: Job) -> tuple[str, ...]:
     return (*job.tags, *map(calendar_mark, job.calendars)) if job.exclude else job.tags
 
 
-def tags_changed(job: Job, now: Job, table: str) -> list[dict[str, Any]]:
+def tags_changed(job: Job, now: Job) -> list[Put | Delete]:
     """Return the writes that replace the markers of `job` by those of `now`."""
     before, after = marks_of(job), marks_of(now)
     gone = tuple(tag for tag in before if tag not in after)
     fresh = tuple(tag for tag in after if tag not in before or now.expires_at != job.expires_at)
-    return [*tags_removed(job, gone, table), *tags_added(now, fresh, table)]
+    return [*tags_removed(job, gone), *tags_added(now, fresh)]
 
 
 def marked_job(item: Item) -> str:
@@ -77,14 +76,13 @@ def used_key_of(tenant: str, digest: str) -> Item:
     return tenant_key(tenant, f"{USED_KEY_PREFIX}{digest}")
 
 
-def use_key(tenant: str, used: UsedKey, now: float, table: str) -> dict[str, Any]:
+def use_key(tenant: str, used: UsedKey, now: float) -> Put:
     """Return the write that stores an idempotency key unless it is already in use. TTL removes items up to days late,
     so the condition compares the expiry time.
     """
     stand = {"request": used.request, "job_id": used.job_id, "expires_at": used.expires_at}
     item = used_key_of(tenant, used.digest) | values.pack(stand)
-    condition = values.expressions({"now": int(now)}, condition="attribute_not_exists(PK) OR #expires_at <= :now")
-    return {"Put": {"TableName": table, "Item": item, **condition}}
+    return Put(Table.JOBS, item, any_of(Absent(), Compare("expires_at", "<=", int(now))))
 
 
 def used_key_from(item: Item, now: float) -> UsedKey | None:

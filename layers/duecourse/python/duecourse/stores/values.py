@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
@@ -45,24 +44,6 @@ def attribute(value: object) -> dict[str, Any]:
             return {"SS": sorted(value)}
         case _:
             raise TypeError(f"a value of type {kind.__name__} cannot be stored")
-
-
-_NAMES = re.compile(r"#\w+")
-
-
-def expressions(
-    stand: Mapping[str, object], *, update: str | None = None, condition: str | None = None, key: str | None = None
-) -> dict[str, Any]:
-    """Return the expressions of a request with the names and the values that they refer to: `#name` is an attribute,
-    `:name` a value of `stand`.
-    """
-    texts = {"UpdateExpression": update, "ConditionExpression": condition, "KeyConditionExpression": key}
-    request: dict[str, Any] = {kind: text for kind, text in texts.items() if text is not None}
-    if names := _NAMES.findall(" ".join(request.values())):
-        request["ExpressionAttributeNames"] = {name: name[1:] for name in names}
-    if found := pack({f":{name}": value for name, value in stand.items()}):
-        request["ExpressionAttributeValues"] = found
-    return request
 
 
 def read_fields(kind: type, item: Item, names: Iterable[str]) -> dict[str, Any]:

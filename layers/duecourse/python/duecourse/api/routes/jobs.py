@@ -114,7 +114,7 @@ JOBS_A_REQUEST = 20
 
 SEARCH = 4
 """The cost of the first part of a search, in requests. Each part reads up to 1 MB of jobs, and each further part costs
-one request (adapters.dynamodb.jobs.job_store).
+one request (stores.jobs).
 """
 
 

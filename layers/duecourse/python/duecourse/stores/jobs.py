@@ -6,21 +6,11 @@ A transaction writes everything or nothing. A transaction without a response is 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
-from duecourse.adapters.dynamodb import conditions
-from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
-from duecourse.adapters.dynamodb.jobs import calendars
-from duecourse.adapters.dynamodb.jobs.api_keys import DynamoApiKeys
-from duecourse.adapters.dynamodb.jobs.calendars import DynamoCalendars
-from duecourse.adapters.dynamodb.jobs.key_limits import DynamoKeyLimits
-from duecourse.adapters.dynamodb.jobs.tenants import TRIES, DynamoSeats, JobCount, part_of, taken
-from duecourse.adapters.dynamodb.tables import DynamoTables
-from duecourse.adapters.dynamodb.writing import TableStore, batch_get, conditional, transact
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord, created
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Reservation, Tombstone
@@ -52,8 +42,20 @@ from duecourse.ports import (
     Total,
     UsedKey,
 )
+from duecourse.stores import (
+    api_keys,
+    calendars,
+    conditions,
+    cursor_item,
+    job_item,
+    key_limits,
+    run_item,
+    tenants,
+    values,
+)
 from duecourse.stores import changes as change_items
-from duecourse.stores import job_item, run_item, values
+from duecourse.stores.conditions import unchanged
+from duecourse.stores.cursor_item import ShardRecord
 from duecourse.stores.job_item import (
     JobMissingError,
     is_listed,
@@ -84,7 +86,31 @@ from duecourse.stores.keys import (
     state_key,
     tag_partition,
 )
-from duecourse.stores.table import Table
+from duecourse.stores.table import (
+    STATE,
+    TENANT,
+    Absent,
+    Add,
+    Change,
+    Check,
+    Condition,
+    Delete,
+    Prefix,
+    Present,
+    Put,
+    Query,
+    Remove,
+    Set,
+    Table,
+    Tables,
+    Update,
+    Value,
+    Write,
+    all_of,
+    equal,
+    holds,
+)
+from duecourse.stores.tenants import TRIES, JobCount, part_of, taken
 
 SEARCHED = 2_000
 """The maximum number of jobs that one part of a search reads: one query reads at most 1 MB (Amazon DynamoDB Developer
@@ -100,11 +126,11 @@ PARTS = 10
 logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 
-class JobPages(TableStore):
+class JobPages:
     """The part of ports.JobStore that reads pages."""
 
-    def __init__(self, client: Any, table: str, clock: Clock) -> None:
-        super().__init__(client, table)
+    def __init__(self, tables: Tables, clock: Clock) -> None:
+        self._tables = tables
         self._clock = clock
 
     def page(
@@ -117,6 +143,11 @@ class JobPages(TableStore):
         budget: Budget | None = None,
         total: bool = False,
     ) -> JobPage:
+        """Return jobs of a tenant whose id sorts after `after`. If the filter excludes jobs, a bounded number of jobs
+        is searched, so the page may be short or empty and still have a next page. It is also short if large payloads
+        have used up `budget`, which is charged for long searches. With `total`, the search continues after the page is
+        full.
+        """
         budget = budget or Budget()
         read = self._of_tenant if where.tag is None else self._of_tag
         if not (where.sifts or total):
@@ -139,29 +170,32 @@ class JobPages(TableStore):
         """Return jobs from the tenant index, or jobs that are not ACTIVE from the state index, and the last job that
         was read if there are more.
         """
+        named = Prefix("job_id", where.prefix) if where.prefix else None
         if where.state in (None, JobState.ACTIVE):
             last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
-            items, more = self._query("tenant", tenant, "job_id", where.prefix, size, last, IndexName="tenant")
+            query = Query(Table.JOBS, tenant, named, TENANT, limit=size, start=last)
         else:
             own = state_key(tenant, where.state)
             last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, state_key=own)
-            items, more = self._query("state_key", own, "job_id", where.prefix, size, last, IndexName="state")
+            query = Query(Table.JOBS, own, named, STATE, limit=size, start=last)
+        items, more = self._found(query)
         return items, None if more is None else more["job_id"]["S"]
 
     def _of_tag(self, tenant: str, where: JobFilter, size: int, after: str | None) -> tuple[list[Item], str | None]:
         """Return jobs that have a tag, found by its markers, and the last job that was read if there are more."""
         ids, following = self._marked(tenant, where.tag or "", where.prefix, size, after)
-        items = batch_get(self._client, self._table, (job_key(tenant, each, JOB) for each in ids))
+        items = self._tables.get_many(Table.JOBS, (job_key(tenant, each, JOB) for each in ids))
         present = self._present(items)
         found = {item["job_id"]["S"]: item for item in present if "job_id" in item}  # others only reserve an id
         return [found[job_id] for job_id in ids if job_id in found], following
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
+        """Return only the ids, of all jobs or of the jobs with the tag. May be stale."""
         if tag is not None:
             return IdPage(*self._marked(tenant, tag, "", limit, after))
         last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
         read = ("job_id", "expires_at")
-        items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=read, IndexName="tenant")
+        items, more = self._found(Query(Table.JOBS, tenant, None, TENANT, limit=limit, start=last, read=read))
         return IdPage([item["job_id"]["S"] for item in items], None if more is None else more["job_id"]["S"])
 
     def _marked(
@@ -170,13 +204,15 @@ class JobPages(TableStore):
         """Return the ids of jobs with a tag, and the last of these ids if there are more."""
         partition = tag_partition(tenant, tag)
         last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
-        markers, more = self._query("PK", partition, "SK", f"{MARKER_PREFIX}{prefix}", limit, last)
+        named = Prefix("SK", f"{MARKER_PREFIX}{prefix}")
+        markers, more = self._found(Query(Table.JOBS, partition, named, limit=limit, start=last))
         return [marked_job(marker) for marker in markers], None if more is None else marked_job(more)
 
     def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
+        """Return the cursors of a tenant's jobs whose id sorts after `after`. May be stale."""
         last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
         read = ("job_id", "state", "expires_at")
-        items, more = self._query("tenant", tenant, "job_id", "", limit, last, read=read, IndexName="tenant")
+        items, more = self._found(Query(Table.JOBS, tenant, None, TENANT, limit=limit, start=last, read=read))
         states = {item["job_id"]["S"]: values.optional_text(item, "state") for item in items}
         cursors = self._cursors((tenant, job_id) for job_id in states)
         entries = (
@@ -185,49 +221,20 @@ class JobPages(TableStore):
         )
         return CursorPage(tuple(entries), None if more is None else more["job_id"]["S"])
 
-    def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
+    def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> AbstractSet[str]:
+        """Return the ids of the jobs that have the tag. May be stale."""
         keys = (marker_key(tenant, tag, job_id) for job_id in set(job_ids))
-        return {marked_job(marker) for marker in self._present(batch_get(self._client, self._table, keys))}
+        return {marked_job(marker) for marker in self._present(self._tables.get_many(Table.JOBS, keys))}
 
-    def _present(self, items: list[Item]) -> list[Item]:
+    def _present(self, items: Sequence[Item]) -> list[Item]:
         """Return the items that have not expired."""
         now = self._clock.now()
         return [item for item in items if not is_removed(item, now)]
 
-    def _query(
-        self,
-        hash_name: str,
-        value: str,
-        sort: str,
-        prefix: str,
-        limit: int,
-        last: Item | None,
-        *,
-        read: Sequence[str] = (),
-        **where: str,
-    ) -> tuple[list[Item], Item | None]:
-        """Return a page of items without expired ones, and the key of the last evaluated item if there are more.
-
-        `read` limits the attributes that are returned. `limit` counts the evaluated items, as DynamoDB does.
-        """
-        condition, names, stand = "#hash = :hash", {"#hash": hash_name}, {":hash": {"S": value}}
-        if prefix:
-            condition += " AND begins_with(#sort, :prefix)"
-            names["#sort"] = sort
-            stand[":prefix"] = {"S": prefix}
-        if read:
-            where["ProjectionExpression"] = ", ".join(f"#{name}" for name in read)
-            names |= {f"#{name}": name for name in read}
-        answer = self._client.query(
-            TableName=self._table,
-            KeyConditionExpression=condition,
-            ExpressionAttributeNames=names,
-            ExpressionAttributeValues=stand,
-            Limit=limit,
-            **({} if last is None else {"ExclusiveStartKey": last}),
-            **where,
-        )
-        return self._present(answer["Items"]), answer.get("LastEvaluatedKey")
+    def _found(self, query: Query) -> tuple[list[Item], Item | None]:
+        """Return a page of items without expired ones, and the key of the last evaluated item if there are more."""
+        page = self._tables.query(query)
+        return self._present(page.items), page.last
 
     def _page(self, items: list[Item], following: str | None, limit: int, budget: Budget) -> JobPage:
         """Return a page of the items: at most `limit`, and fewer if the budget is used up. Payloads and cursors are
@@ -238,7 +245,7 @@ class JobPages(TableStore):
         jobs = list[Job]()
 
         def read(key: Item) -> Item | None:
-            own = self._item(key)
+            own = self._tables.get(Table.JOBS, key)
             budget.read(len((own or {}).get("payload", {}).get("S", "")))
             return own
 
@@ -255,7 +262,7 @@ class JobPages(TableStore):
         """Return the cursors of jobs (tenant and id) that this version can read."""
         found: dict[str, Cursor] = {}
         keys = (job_key(tenant, job_id, CURSOR) for tenant, job_id in jobs)
-        for item in batch_get(self._client, self._table, keys):
+        for item in self._tables.get_many(Table.JOBS, keys):
             cursor = readable(cursor_item.from_item, item)
             if cursor is not None:
                 found[cursor.job_id] = cursor
@@ -270,33 +277,37 @@ def _tombstone(gone: Item) -> Tombstone:
     return Tombstone(float(gone["deleted_at"]["N"]), values.integer(gone, "generation"))
 
 
-class DynamoJobStore(JobPages):
-    """Implementation of ports.JobStore."""
+class JobStore(JobPages):
+    """The jobs of all tenants, with the stores of what belongs to jobs."""
 
-    def __init__(self, client: Any, table: str, *, shards: int, clock: Clock, runs_table: str = "") -> None:
-        """`runs_table` is the table for the change records and run records that are written with a change of a job."""
-        super().__init__(client, table, clock)
+    def __init__(self, tables: Tables, *, shards: int, clock: Clock) -> None:
+        super().__init__(tables, clock)
         self._shards = shards
-        self._runs_table = runs_table
-        self._tables = DynamoTables(client, {Table.JOBS: table, Table.RUNS: runs_table}, clock)
-        self._record = ShardRecord(client, table)
-        self._count = JobCount(client, table, clock)
-        self.seats: SeatStore = DynamoSeats(client, table)
-        self.calendars: CalendarStore = DynamoCalendars(client, table, clock)
-        self.key_limits: KeyLimits = DynamoKeyLimits(client, table)
-        self.api_keys: ApiKeyStore = DynamoApiKeys(client, table, clock)
+        self._record = ShardRecord(tables)
+        self._count = JobCount(tables)
+        self.seats: SeatStore = tenants.SeatStore(tables)
+        self.calendars: CalendarStore = calendars.CalendarStore(tables, clock)
+        self.key_limits: KeyLimits = key_limits.KeyLimits(tables)
+        self.api_keys: ApiKeyStore = api_keys.ApiKeyStore(tables)
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
+        """Write the job and its cursor. Return False, and write nothing, if the id is taken or another request has
+        reserved it.
+
+        Raises JobQuotaError, KeyUsedError, SeatsChangedError or StoreBusyError; nothing is written then. StoreBusyError
+        also means that another job with that id was created and deleted in the meantime, or that the job's calendar
+        changed.
+        """
         key, after, seats = terms.key, terms.after, terms.seats
         part = part_of(job)
         definition, *others = [write for write, _ in self._created(Creation(job, cursor, terms))]
-        writes = [definition, self._count.take(job.tenant, part), *taken(seats, self._table), *others]
-        used, calendar = len(writes) - 1 - (after is not None), calendars.used([job], self._table)
+        writes = [definition, self._count.take(job.tenant, part), *taken(seats), *others]
+        used, calendar = len(writes) - 1 - (after is not None), calendars.used([job])
         for _ in range(TRIES):
             try:
-                failed = transact(self._client, [*writes, *calendar], self._clock)
+                failed = self._tables.transact([*writes, *calendar])
             except AwsError as error:
-                return self._read_back(job, lambda standing: conditions.is_creation(standing, job), error)
+                return self._read_back(job, lambda standing: _is_creation(standing, job), error)
             # The key is checked first: a repeated request gets its response whatever the quota is now.
             if key is not None and used in failed:
                 raise KeyUsedError
@@ -314,20 +325,26 @@ class DynamoJobStore(JobPages):
         raise StoreBusyError(f"the count of {job.tenant}'s jobs")
 
     def create_all(self, creations: Sequence[Creation], seats: Sequence[Seats] = ()) -> Mapping[int, Refusal]:
+        """Write all of these jobs of one tenant and these `seats` in one transaction, or nothing. If nothing was
+        written, return the reasons of the rejected jobs by their position. The ids must differ. The terms must have the
+        same quota and no seats.
+
+        Raises JobQuotaError, SeatsChangedError or StoreBusyError; nothing is written then.
+        """
         first, quota, places = creations[0].job, creations[0].terms.quota, len(creations)
         own = [(index, *write) for index, creation in enumerate(creations) for write in self._created(creation)]
         counter, begin = LIMITS, 1 + len(seats)
         for _ in range(TRIES):
             writes = [
                 self._count.take_many(first.tenant, counter, places, quota),
-                *(write for each in seats for write in taken(each, self._table)),
+                *(write for each in seats for write in taken(each)),
                 *(write for _, write, _ in own),
-                *calendars.used([creation.job for creation in creations], self._table),
+                *calendars.used([creation.job for creation in creations]),
             ]
             try:
-                failed = transact(self._client, writes, self._clock)
+                failed = self._tables.transact(writes)
             except AwsError as error:  # the transaction wrote everything or nothing: all jobs have the same result
-                self._read_back(first, lambda standing: conditions.is_creation(standing, first), error)
+                self._read_back(first, lambda standing: _is_creation(standing, first), error)
                 return {}
             if not failed:
                 return {}
@@ -344,7 +361,7 @@ class DynamoJobStore(JobPages):
                 raise JobQuotaError(left)
         raise StoreBusyError(f"the count of {first.tenant}'s jobs")
 
-    def _created(self, creation: Creation) -> list[tuple[dict[str, Any], Refusal | None]]:
+    def _created(self, creation: Creation) -> list[tuple[Write | Check, Refusal | None]]:
         """Return the writes of a new job without its quota place and seat, each with the reason for the rejection if
         its condition fails. The definition is first.
         """
@@ -353,28 +370,31 @@ class DynamoJobStore(JobPages):
         vacant = conditions.vacant(None if job.reserved is None else job.reserved.by, self._clock.now())
         writes = [
             self._put_cursor(creation.cursor),
-            *([] if payload is None else [self._put(job_item.payload_item(job, payload))]),
-            *tags_added(job, marks_of(job), self._table),
+            *([] if payload is None else [Put(Table.JOBS, job_item.payload_item(job, payload))]),
+            *tags_added(job, marks_of(job)),
         ]
-        made: list[tuple[dict[str, Any], Refusal | None]] = [(self._put(item, **vacant), Refusal.TAKEN)]
+        made: list[tuple[Write | Check, Refusal | None]] = [(Put(Table.JOBS, item, vacant), Refusal.TAKEN)]
         made += [(write, None) for write in writes]
         if terms.key is not None:
             now = self._clock.now() if terms.now is None else terms.now
-            made.append((use_key(job.tenant, terms.key, now, self._table), Refusal.KEY_USED))
+            made.append((use_key(job.tenant, terms.key, now), Refusal.KEY_USED))
         if terms.after is not None:
-            still = {"ConditionCheck": self._key(job, GONE) | conditions.still(terms.after)}
+            still = Check(Table.JOBS, job_key(job.tenant, job.id, GONE), conditions.still(terms.after))
             made.append((still, Refusal.BUSY))
         return made
 
     def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
+        """Return the key with that digest, if it was used and is still valid. Strongly consistent."""
         return self.used_keys(tenant, [digest], now=now).get(digest)
 
     def used_keys(self, tenant: str, digests: Iterable[str], *, now: float) -> Mapping[str, UsedKey]:
+        """Return the keys with these digests (see `used_key`)."""
         keys = (used_key_of(tenant, digest) for digest in digests)
-        read = (used_key_from(item, now) for item in batch_get(self._client, self._table, keys, consistent=True))
+        read = (used_key_from(item, now) for item in self._tables.get_many(Table.JOBS, keys, consistent=True))
         return {used.digest: used for used in read if used is not None}
 
     def get(self, tenant: str, job_id: str) -> Job | None:
+        """Return the job, or None if it does not exist. The read is strongly consistent."""
         item = self._get(job_key(tenant, job_id, JOB))
         try:
             return None if item is None else read_job(item, self._get)
@@ -382,28 +402,38 @@ class DynamoJobStore(JobPages):
             return None
 
     def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
+        """Return the job, its tombstone if it was deleted (kept for a day), or None. Strongly
+        consistent.
+        """
         job = self.get(tenant, job_id)
         return job if job is not None else self.gone(tenant, job_id)
 
     def gone(self, tenant: str, job_id: str) -> Tombstone | None:
-        gone = self._item(job_key(tenant, job_id, GONE))
+        """Return the last deletion of a job with this id, which is kept for a day. Strongly consistent."""
+        gone = self._tables.get(Table.JOBS, job_key(tenant, job_id, GONE))
         return None if gone is None else _tombstone(gone)
 
     def gone_among(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, Tombstone]:
+        """Return the last deletions under these ids (see `gone`)."""
         keys = (job_key(tenant, job_id, GONE) for job_id in dict.fromkeys(job_ids))
-        items = batch_get(self._client, self._table, keys, consistent=True)
+        items = self._tables.get_many(Table.JOBS, keys, consistent=True)
         return {owner_of(item["PK"]["S"])[1]: _tombstone(item) for item in items}
 
     def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
+        """Return the cursor. None if the job is unknown or its cursor cannot be read. Strongly consistent."""
         item = self._get(job_key(tenant, job_id, CURSOR))
         return None if item is None else readable(cursor_item.from_item, item)
 
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
+        """Return a job and its cursor with one request; None has the same meaning as in `get` and `get_cursor`. Both
+        reads are strongly consistent, but are not a snapshot.
+        """
         return self.get_all(tenant, [job_id]).get(job_id, (None, None))
 
     def get_all(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, tuple[Job, Cursor | None]]:
+        """Return the existing jobs among these ids, like `get_both`."""
         keys = (job_key(tenant, job_id, sort) for job_id in dict.fromkeys(job_ids) for sort in (JOB, CURSOR))
-        items = batch_get(self._client, self._table, keys, consistent=True)
+        items = self._tables.get_many(Table.JOBS, keys, consistent=True)
         found = {(owner_of(item["PK"]["S"])[1], item["SK"]["S"]): item for item in items}
         now = self._clock.now()
         jobs: dict[str, tuple[Job, Cursor | None]] = {}
@@ -416,19 +446,15 @@ class DynamoJobStore(JobPages):
         return jobs
 
     def move(self, cursor: Cursor, moved: Cursor) -> bool:
-        write = {"after": moved.after, "remaining": moved.remaining, "waited": cursor_item.waited(moved)}
-        write = {name: value for name, value in write.items() if value is not None}
-        known = cursor_item.waited(cursor)
-        return self._update(
-            job_key(cursor.tenant, cursor.job_id, CURSOR),
-            "SET " + ", ".join(f"#{name} = :{name}" for name in write),
-            "#generation = :generation AND #after = :was_after AND "
-            + ("attribute_not_exists(#waited)" if known is None else "#waited = :was_waited"),
-            **write,
-            generation=cursor.generation,
-            was_after=cursor.after,
-            was_waited=known,
-        )
+        """Move the cursor of a paused job to another position (`after`, `remaining` and `waited`). Return False if the
+        cursor has moved or the job has changed since it was read.
+        """
+        known, new = cursor_item.waited(cursor), cursor_item.waited(moved)
+        changes = {"after": moved.after, "remaining": moved.remaining, "waited": new}
+        condition = holds({"generation": cursor.generation, "after": cursor.after, "waited": known})
+        key = job_key(cursor.tenant, cursor.job_id, CURSOR)
+        written = tuple(Set(name, value) for name, value in changes.items() if value is not None)
+        return self._tables.write(Update(Table.JOBS, key, written, condition)).held
 
     def change(
         self,
@@ -441,30 +467,38 @@ class DynamoJobStore(JobPages):
         seats: Seats | None = None,
         quota: int | None = None,
     ) -> bool:
+        """Replace `job` and `standing` by `changed` and `cursor`. Also write the `records` of skipped occurrences and
+        `seats`, which include the job's. Return False, and write nothing, if one of the items has changed or one of the
+        records exists.
+
+        A job has changed if its generation, its revision, its state or its reservation differs. A cursor equal to
+        `standing` is not written, and may move in the meantime. A COMPLETED job that becomes ACTIVE counts towards the
+        `quota` again. Raises JobQuotaError, and writes nothing then.
+        """
         self._note_creation(job)
         (item, payload), had = job_item.to_item(replace(changed, created_by=None)), job_item.to_item(job)[1]
         moved = cursor != standing or changed.expires_at != job.expires_at
         at, again = conditions.standing(standing), changed.counts and not job.counts
         # A change of a calendar leaves completed jobs alone, so their copies are compared when they become active.
         known = () if again else job.calendars
-        writes = [
-            self._put(item, **conditions.unchanged(job)),
-            *([self._put_cursor(cursor, changed.expires_at, **at)] if moved else []),
-            *tags_changed(job, changed, self._table),
-            *self._noted(record),
-            *(self._tables.part(run_item.put_new(run)) for run in records),
-            *taken(seats, self._table),
-            *calendars.used([changed], self._table, known),
+        writes: list[Write | Check] = [
+            Put(Table.JOBS, item, unchanged(job)),
+            *([self._put_cursor(cursor, changed.expires_at, at)] if moved else []),
+            *tags_changed(job, changed),
+            *_noted(record),
+            *map(run_item.put_new, records),
+            *taken(seats),
+            *calendars.used([changed], known),
         ]
         if payload is not None and (payload != had or changed.expires_at != job.expires_at):
-            writes.append(self._put(job_item.payload_item(changed, payload)))
+            writes.append(Put(Table.JOBS, job_item.payload_item(changed, payload)))
         if payload is None and had is not None:
-            writes.append({"Delete": self._key(job, PAYLOAD)})
+            writes.append(Delete(Table.JOBS, job_key(job.tenant, job.id, PAYLOAD)))
         if again:
             return self._counted_again(job, changed, writes, quota)
         return self._written(job, writes, lambda standing: standing == changed)
 
-    def _counted_again(self, job: Job, changed: Job, writes: list[dict[str, Any]], quota: int | None) -> bool:
+    def _counted_again(self, job: Job, changed: Job, writes: list[Write | Check], quota: int | None) -> bool:
         """Write a change after which the job counts against the quota again."""
         part: int | None = part_of(job)
         for _ in range(TRIES):
@@ -472,7 +506,7 @@ class DynamoJobStore(JobPages):
                 raise JobQuotaError
             taking = [*writes, self._count.take(job.tenant, part)]
             try:
-                failed = transact(self._client, taking, self._clock)
+                failed = self._tables.transact(taking)
             except StoreBusyError:
                 return False
             except AwsError as error:
@@ -483,14 +517,17 @@ class DynamoJobStore(JobPages):
         return False
 
     def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
+        """Delete the job and its cursor, and record the deletion. Return False if the job has changed since (see
+        `change`).
+        """
         self._note_creation(job)
-        writes = [
-            {"Delete": self._key(job, JOB) | conditions.unchanged(job)},
-            {"Delete": self._key(job, CURSOR)},
-            {"Delete": self._key(job, PAYLOAD)},
-            self._put(job_item.gone_item(job, deleted_at)),
-            *tags_removed(job, marks_of(job), self._table),
-            *self._noted(record),
+        writes: list[Write | Check] = [
+            Delete(Table.JOBS, job_key(job.tenant, job.id, JOB), unchanged(job)),
+            Delete(Table.JOBS, job_key(job.tenant, job.id, CURSOR)),
+            Delete(Table.JOBS, job_key(job.tenant, job.id, PAYLOAD)),
+            Put(Table.JOBS, job_item.gone_item(job, deleted_at)),
+            *tags_removed(job, marks_of(job)),
+            *_noted(record),
         ]
 
         def made(standing: JobSnapshot) -> bool:
@@ -503,38 +540,24 @@ class DynamoJobStore(JobPages):
             return False
 
     def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
-        where = job_key(tenant, job_id, JOB)
+        """Reserve the job (None: its id). Return False, and write nothing, if it has changed since it was read (see
+        `change`). An id whose reservation has ended can be reserved again. The version does not change.
+        """
         if job is None:
-            return conditional(
-                self._client.put_item,
-                TableName=self._table,
-                Item=job_item.reservation_item(tenant, job_id, reservation),
-                **conditions.vacant(reservation.by, self._clock.now()),
-            )
-        condition, noted = conditions.unchanged(job), {"by": reservation.by, "until": reservation.until}
-        return conditional(
-            self._client.update_item,
-            TableName=self._table,
-            Key=where,
-            UpdateExpression="SET reserved_by = :by, reserved_until = :until",
-            **condition
-            | {
-                "ExpressionAttributeValues": condition["ExpressionAttributeValues"]
-                | values.pack({f":{name}": value for name, value in noted.items()})
-            },
-        )
+            item = job_item.reservation_item(tenant, job_id, reservation)
+            return self._tables.write(Put(Table.JOBS, item, conditions.vacant(reservation.by, self._clock.now()))).held
+        changes = Set("reserved_by", reservation.by), Set("reserved_until", reservation.until)
+        return self._tables.write(Update(Table.JOBS, job_key(tenant, job_id, JOB), changes, unchanged(job))).held
 
     def release(self, tenant: str, job_id: str, reservation: Reservation) -> None:
-        where = {"TableName": self._table, "Key": job_key(tenant, job_id, JOB)}
-        mine = {"ExpressionAttributeValues": values.pack({":until": reservation.until})}
-        kept = "attribute_exists(job_id) AND reserved_until = :until"
-        change = "REMOVE reserved_by, reserved_until"
+        """End the reservation, unless the same request has reserved the job again. Does not raise if the write
+        fails.
+        """
+        key, mine = job_key(tenant, job_id, JOB), equal("reserved_until", reservation.until)
+        removals = Remove("reserved_by"), Remove("reserved_until")
         try:
-            if not conditional(
-                self._client.update_item, **where, **mine, UpdateExpression=change, ConditionExpression=kept
-            ):
-                absent = "attribute_not_exists(job_id) AND reserved_until = :until"
-                conditional(self._client.delete_item, **where, **mine, ConditionExpression=absent)
+            if not self._tables.write(Update(Table.JOBS, key, removals, all_of(Present("job_id"), mine))).held:
+                self._tables.write(Delete(Table.JOBS, key, all_of(Absent("job_id"), mine)))
         except AwsError as problem:  # the reservation expires, and the request has its response
             logger.warning(
                 "reservation_left",
@@ -542,20 +565,27 @@ class DynamoJobStore(JobPages):
             )
 
     def complete(self, job: Job, *, at: float, expires_at: int | None = None) -> bool:
+        """Change the job from ACTIVE to COMPLETED. Return False if it is not ACTIVE or has another generation than
+        `job`. The revision increases, and the job no longer counts towards its tenant's quota. Raises StoreBusyError.
+
+        With `expires_at` (UTC seconds), the revision is a condition too. The job is removed at that time, with its
+        cursor, its payload and the markers of its tags as they were read.
+        """
         self._note_creation(job)
-        writes = [{"Update": self._key(job, JOB) | conditions.completion(job, at, expires_at)}]
+        writes: list[Write | Check] = [_completion(job, at, expires_at)]
         if expires_at is not None:
             own_payload = job_item.to_item(job)[1] is not None
-            removed = [self._key(job, sort) for sort in (CURSOR, *((PAYLOAD,) if own_payload else ()))]
-            marked = (marker_key(job.tenant, tag, job.id) for tag in sorted(set(marks_of(job))))
-            removed += [{"TableName": self._table, "Key": marker} for marker in marked]
-            writes += [{"Update": where | conditions.expiry(expires_at)} for where in removed]
-        return self._given_back(job, writes, lambda standing: conditions.is_completion(standing, job, at))
+            removed = [job_key(job.tenant, job.id, sort) for sort in (CURSOR, *((PAYLOAD,) if own_payload else ()))]
+            removed += [marker_key(job.tenant, tag, job.id) for tag in sorted(set(marks_of(job)))]
+            writes += [Update(Table.JOBS, key, (Set("expires_at", expires_at),)) for key in removed]
+        return self._given_back(job, writes, lambda standing: _is_completion(standing, job, at))
 
     def note(self, records: Sequence[ChangeRecord]) -> None:
+        """Write the records of requests about runs. Idempotent."""
         change_items.put_all(self._tables, records)
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
+        """Return the changes under that id, newest first, also those of a deleted job. Strongly consistent."""
         job = self.get(tenant, job_id)
         creation = None if job is None or job.created_by is None else created(job)
         if creation is not None and creation.expires_at <= self._clock.now():
@@ -563,28 +593,28 @@ class DynamoJobStore(JobPages):
         return change_items.page(self._tables, tenant, job_id, limit, before, creation)
 
     def _get(self, key: Item) -> Item | None:
-        item = self._item(key)
+        item = self._tables.get(Table.JOBS, key)
         return None if item is None or is_removed(item, self._clock.now()) else item
 
-    def _written(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
+    def _written(self, job: Job, writes: Sequence[Write | Check], made: Callable[[JobSnapshot], bool]) -> bool:
         """Execute the writes as a transaction and return whether it succeeded. `made` returns whether a job has the
         state after these writes.
         """
         try:
-            return not transact(self._client, writes, self._clock)
+            return not self._tables.transact(writes)
         except StoreBusyError:
             return False
         except AwsError as error:
             return self._read_back(job, made, error)
 
-    def _given_back(self, job: Job, writes: list[dict[str, Any]], made: Callable[[JobSnapshot], bool]) -> bool:
+    def _given_back(self, job: Job, writes: Sequence[Write | Check], made: Callable[[JobSnapshot], bool]) -> bool:
         """Execute the writes like `_written`, and free the job's place in the quota. Raises StoreBusyError."""
         writes = [*writes, self._count.put(job.tenant, part_of(job))]
         try:
-            failed = transact(self._client, writes, self._clock)
+            failed = self._tables.transact(writes)
             if failed == [len(writes) - 1]:  # the stock of free places is full: move a portion back to the quota
                 self._count.emptied(job.tenant, part_of(job))
-                failed = transact(self._client, writes, self._clock)
+                failed = self._tables.transact(writes)
         except AwsError as error:
             return self._read_back(job, made, error)
         return not failed
@@ -608,15 +638,41 @@ class DynamoJobStore(JobPages):
         if job.created_by is not None:
             self._tables.write(change_items.put(created(job)))
 
-    def _noted(self, record: ChangeRecord | None) -> list[dict[str, Any]]:
-        return [] if record is None else [self._tables.part(change_items.put(record))]
-
-    def _put(self, item: Item, **condition: Any) -> dict[str, Any]:
-        return {"Put": {"TableName": self._table, "Item": item} | condition}
-
-    def _put_cursor(self, cursor: Cursor, expires_at: int | None = None, **condition: Any) -> dict[str, Any]:
+    def _put_cursor(self, cursor: Cursor, expires_at: int | None = None, condition: Condition | None = None) -> Put:
         item = cursor_item.to_item(cursor, self._record.covering(self._shards), now=self._clock.now())
-        return self._put(item | values.pack({"expires_at": expires_at}), **condition)
+        return Put(Table.JOBS, item | values.pack({"expires_at": expires_at}), condition)
 
-    def _key(self, job: Job, sort: str) -> dict[str, Any]:
-        return {"TableName": self._table, "Key": job_key(job.tenant, job.id, sort)}
+
+def _noted(record: ChangeRecord | None) -> list[Put]:
+    return [] if record is None else [change_items.put(record)]
+
+
+def _completion(job: Job, at: float, expires_at: int | None) -> Update:
+    """Return the update of a job that ends at `at` (UTC seconds). Its condition is that the job is ACTIVE and has the
+    same generation and, if the job is to be removed at `expires_at`, the same revision.
+    """
+    changes: list[Change] = [
+        Set("state", JobState.COMPLETED),
+        Set("state_key", state_key(job.tenant, JobState.COMPLETED)),
+        Set("updated_at", at),
+        Remove("created_by"),
+        Add("revision", 1),
+    ]
+    same: dict[str, Value | None] = {"generation": job.generation, "state": JobState.ACTIVE}
+    if expires_at is not None:
+        changes.append(Set("expires_at", expires_at))
+        same["revision"] = job.revision
+    return Update(Table.JOBS, job_key(job.tenant, job.id, JOB), tuple(changes), holds(same))
+
+
+def _is_creation(standing: JobSnapshot, job: Job) -> bool:
+    """Return whether `standing` was created by the same write as `job`, even if it has changed since."""
+    born = (job.created_generation, job.created_at)
+    return isinstance(standing, Job) and (standing.created_generation, standing.created_at) == born
+
+
+def _is_completion(standing: JobSnapshot, job: Job, at: float) -> bool:
+    """Return whether `job` was completed at `at`."""
+    if not isinstance(standing, Job) or standing.state is not JobState.COMPLETED:
+        return False
+    return (standing.generation, standing.updated_at) == (job.generation, at)

@@ -4,14 +4,12 @@ progress of index repair.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import astuple
 from functools import partial
 from typing import Any
 
-from duecourse.adapters.dynamodb.conditions import ABSENT, holds
-from duecourse.adapters.dynamodb.cursors import cursor_item
-from duecourse.adapters.dynamodb.writing import TableStore, conditional, read_items
 from duecourse.checks.tenants import TenantFigures, figures_of, tenant_of
 from duecourse.domain.ids import to_basic
 from duecourse.domain.instants import DAY_SECONDS
@@ -22,51 +20,60 @@ from duecourse.domain.maintenance.index import CompletedJob, Entry, Position, Re
 from duecourse.domain.maintenance.tenants import TenantReport
 from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.ports import Finding, IndexPage, JobsPage, Undecided
-from duecourse.stores import job_item, values
+from duecourse.stores import cursor_item, job_item, values
 from duecourse.stores.job_item import readable
 from duecourse.stores.keys import CURSOR, JOB, LIMITS, RATE, TIMER_PREFIX, Item, job_key, key, owner_of
+from duecourse.stores.table import (
+    Absent,
+    Change,
+    Compare,
+    Condition,
+    Delete,
+    Prefix,
+    Present,
+    Put,
+    Query,
+    Remove,
+    Scan,
+    Set,
+    Table,
+    Tables,
+    Update,
+    Value,
+    all_of,
+    any_of,
+    equal,
+    holds,
+    pages,
+)
 
 
-class ScanStore(TableStore):
-    """The base class of stores that scan the table. One scan request evaluates `limit` items, or one megabyte (the
+class ScanStore:
+    """The base class of stores that scan the jobs table. One scan request evaluates `limit` items, or one megabyte (the
     maximum of DynamoDB) if `limit` is None.
     """
 
-    def __init__(self, client: Any, table: str, *, limit: int | None = None) -> None:
-        super().__init__(client, table)
-        self._bound = {} if limit is None else {"Limit": limit}
+    def __init__(self, tables: Tables, *, limit: int | None = None) -> None:
+        self._tables = tables
+        self._limit = limit
 
     def _scan(
-        self, start: str | None, *, read: Sequence[str], where: str, stand: Mapping[str, str], **how: Any
-    ) -> tuple[list[Item], str | None]:
-        """Return one page of the items that satisfy `where`, with the attributes in `read`, and the position of the
+        self, start: str | None, only: Condition, read: tuple[str, ...], *, part: int = 0, parts: int = 1
+    ) -> tuple[Sequence[Item], str | None]:
+        """Return one page of the items that satisfy `only`, with the attributes in `read`, and the position of the
         next page (None: there is none).
         """
-        answer = self._client.scan(
-            TableName=self._table,
-            FilterExpression=where,
-            ProjectionExpression=", ".join(f"#{name}" for name in read),
-            ExpressionAttributeNames={f"#{name}": name for name in read},
-            ExpressionAttributeValues=values.pack(stand),
-            **self._bound,
-            **how,
-            **({} if start is None else {"ExclusiveStartKey": values.parse(start)}),
-        )
-        last = answer.get("LastEvaluatedKey")
-        return answer["Items"], None if last is None else values.document(last)
+        first = None if start is None else values.parse(start)
+        page = self._tables.scan(Scan(Table.JOBS, None, part, parts, self._limit, first, only, read))
+        return page.items, None if page.last is None else values.document(page.last)
 
     def _save(self, key: Item, position: Position, attributes: Mapping[str, object]) -> bool:
         """Write a position and further attributes over its previous version. Returns False if the stored item has
         another version.
         """
         stand = {"start": position.start, "counts": values.document(dict(position.counts)), "version": position.version}
-        condition = "attribute_not_exists(PK) OR #version = :before"
-        return conditional(
-            self._client.put_item,
-            TableName=self._table,
-            Item=key | values.pack({**stand, **attributes}),
-            **values.expressions({"before": position.version - 1}, condition=condition),
-        )
+        condition = any_of(Absent(), equal("version", position.version - 1))
+        return self._tables.write(Put(Table.JOBS, key | values.pack({**stand, **attributes}), condition)).held
 
 
 def _position(item: Item) -> dict[str, Any]:
@@ -92,51 +99,63 @@ _WITHOUT_PAYLOAD = (
 )  # fmt: skip
 
 
-class DynamoAuditStore(ScanStore):
-    """Implementation of ports.AuditStore."""
+class AuditStore(ScanStore):
+    """The jobs of the audit's turns, and its findings."""
 
     def jobs(self, segment: int, segments: int, start: str | None) -> JobsPage:
-        part, stand = {"Segment": segment, "TotalSegments": segments}, {":job": JOB}
-        items, following = self._scan(start, read=_WITHOUT_PAYLOAD, where="#SK = :job", stand=stand, **part)
+        """Return the next page of a segment's jobs. Jobs that cannot be read are logged and left out. May be stale."""
+        items, following = self._scan(start, equal("SK", JOB), _WITHOUT_PAYLOAD, part=segment, parts=segments)
         found: list[Job | None] = [readable(job_item.from_item, item) for item in items]
         return JobsPage([job for job in found if job is not None], following)
 
     def after(self, job: Job) -> str:
+        """Return the position after a job of a page."""
         return values.document(job_key(job.tenant, job.id, JOB))
 
     def turns(self) -> list[Turn]:
+        """Return the last turn of each segment. Strongly consistent."""
         return [_turn(item) for item in self._query(TURNS)]
 
     def save(self, turn: Turn, *, now: float) -> bool:
+        """Overwrite the turn's previous version. Return False if another audit has written it in the meantime."""
         own = {name: getattr(turn, name) for name in _TURN}
         stand = own | {"saved_at": now, "expires_at": int(now) + KEPT_SECONDS}
         where = key(TURNS, f"{turn.segments:04d}/{turn.segment:04d}")
         return self._save(where, turn, stand)
 
     def known(self, finding: Finding) -> bool:
-        return self._item(_key(finding)) is not None
+        """Return whether the finding is stored. Strongly consistent."""
+        return self._tables.get(Table.JOBS, _key(finding)) is not None
 
     def keep(self, finding: Finding, *, now: float) -> None:
+        """Store a finding. Idempotent."""
         stand = _found(finding.kind, finding.tenant, finding.job_id, [finding.range], now) | {"run_id": finding.run_id}
-        self._client.put_item(TableName=self._table, Item=_key(finding) | values.pack(stand))
+        self._tables.write(Put(Table.JOBS, _key(finding) | values.pack(stand)))
 
     def open(self, limit: int) -> list[Undecided]:
+        """Return the jobs with undecided ranges; jobs with the oldest ranges come first. Jobs that cannot be read are
+        logged and left out. Strongly consistent.
+        """
         read = [readable(_undecided, item) for item in self._query(OPEN, limit)]
         return sorted((each for each in read if each is not None), key=lambda each: each.ranges[0].first)
 
     def undecided(self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], *, now: float) -> bool:
+        """Add ranges to the job's undecided ranges. Return whether there were none before."""
         while True:  # until no other write happens between the read and the write
-            item = self._item(_open_key(tenant, job_id))
+            item = self._tables.get(Table.JOBS, _open_key(tenant, job_id))
             standing = None if item is None else _undecided(item)
             before = Undecided(tenant, job_id, (), version=0) if standing is None else standing
             if self._write(before, joined(before.ranges, ranges), now):
                 return standing is None
 
     def settle(self, standing: Undecided, left: Sequence[OccurrenceRange], *, now: float) -> bool:
+        """Replace a job's undecided ranges by `left`. Return False, and write nothing, if they were written
+        in the meantime.
+        """
         if left:
             return self._write(standing, joined((), left), now)
-        where = _open_key(standing.tenant, standing.job_id)
-        return conditional(self._client.delete_item, TableName=self._table, Key=where, **_standing(standing))
+        key = _open_key(standing.tenant, standing.job_id)
+        return self._tables.write(Delete(Table.JOBS, key, _standing(standing))).held
 
     def _write(self, before: Undecided, ranges: Sequence[OccurrenceRange], now: float) -> bool:
         stand = _found("open", before.tenant, before.job_id, ranges, now) | {
@@ -144,17 +163,10 @@ class DynamoAuditStore(ScanStore):
             "version": before.version + 1,
         }
         item = _open_key(before.tenant, before.job_id) | values.pack(stand)
-        return conditional(self._client.put_item, TableName=self._table, Item=item, **_standing(before))
+        return self._tables.write(Put(Table.JOBS, item, _standing(before))).held
 
     def _query(self, partition: str, limit: int | None = None) -> Iterator[Item]:
-        return read_items(
-            self._client,
-            TableName=self._table,
-            KeyConditionExpression="PK = :partition",
-            ExpressionAttributeValues=values.pack({":partition": partition}),
-            ConsistentRead=True,
-            limit=limit,
-        )
+        return pages(self._tables, Query(Table.JOBS, partition, consistent=True, limit=limit))
 
 
 def _found(kind: str, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], now: float) -> dict[str, object]:
@@ -179,9 +191,9 @@ def _open_key(tenant: str, job_id: str) -> Item:
     return key(OPEN, f"{tenant}#{job_id}")
 
 
-def _standing(before: Undecided) -> dict[str, Any]:
+def _standing(before: Undecided) -> Condition:
     """Return the condition that the item is unchanged since it was read. Version 0 means that there is no item."""
-    return ABSENT if before.version == 0 else holds({"version": before.version})
+    return Absent() if before.version == 0 else equal("version", before.version)
 
 
 def _undecided(item: Item) -> Undecided:
@@ -211,23 +223,22 @@ _FIGURES = ("job_id", "jobs", "free", "closed", "closed_at")
 """The attributes that the figures of a tenant also need."""
 
 
-class DynamoRepairStore(ScanStore):
-    """Implementation of ports.RepairStore. With `figures`, pages have the figures of tenants, whose items are part of
-    the same scan.
+class RepairStore(ScanStore):
+    """The entries of the due index, and the progress of index repair.
+
+    With `figures`, pages have the figures of tenants, whose items are part of the same scan.
     """
 
-    def __init__(self, client: Any, table: str, *, limit: int | None = None, figures: bool = False) -> None:
-        super().__init__(client, table, limit=limit)
+    def __init__(self, tables: Tables, *, limit: int | None = None, figures: bool = False) -> None:
+        super().__init__(tables, limit=limit)
         self._figures = figures
 
     def page(self, start: str | None) -> IndexPage:
-        where = "#SK = :cursor OR #SK = :job OR begins_with(#SK, :timer)"
-        stand = {":cursor": CURSOR, ":job": JOB, ":timer": TIMER_PREFIX}
+        """Return the next page of all entries. May be stale."""
+        only: list[Condition] = [equal("SK", CURSOR), equal("SK", JOB), Prefix("SK", TIMER_PREFIX)]
         if self._figures:
-            where += " OR begins_with(#SK, :limits) OR (#SK = :rate AND attribute_exists(#closed))"
-            stand |= {":limits": LIMITS, ":rate": RATE}
-        read = (*_READ, *_FIGURES) if self._figures else _READ
-        items, following = self._scan(start, read=read, where=where, stand=stand)
+            only += [Prefix("SK", LIMITS), all_of(equal("SK", RATE), Present("closed"))]
+        items, following = self._scan(start, any_of(*only), (*_READ, *_FIGURES) if self._figures else _READ)
         figures = [pair for item in items if (pair := readable(_figures, item))] if self._figures else []
         items = [item for item in items if not item["PK"]["S"].startswith("TENANT#")]
         jobs = [item for item in items if item["SK"]["S"] == JOB]
@@ -243,60 +254,59 @@ class DynamoRepairStore(ScanStore):
         )
 
     def place(self, entry: Entry, slot: str, cursor: Cursor | None = None) -> bool:
-        stand: dict[str, object] = {"slot": entry.slot, "due": entry.due}
+        """Move an entry to a slot. With `cursor`, also write its occurrence, and remove the entry's error if `cursor`
+        has none. Return False, and write nothing, if the entry differs from the one that was read.
+        """
+        stand: dict[str, Value | None] = {"slot": entry.slot, "due": entry.due}
         if entry.cursor is not None:
             was = entry.cursor
             stand |= {name: getattr(was, name) for name in ("occurrence", "after", "generation", "error")}
             stand["resume_at"] = None if was.resume is None else was.resume.at
-        write: dict[str, object] = {"slot": slot}
+        changes: list[Change] = [Set("slot", slot)]
         if cursor is not None:
             moved = {"due": cursor.due, "occurrence": cursor.occurrence, "tzdata": cursor.tzdata}
-            write |= {name: value for name, value in moved.items() if value is not None}
-        there = [name for name, value in stand.items() if value is not None]
-        conditions = ["attribute_exists(PK)", *(f"#{name} = :was_{name}" for name in there)]
-        conditions += [f"attribute_not_exists(#{name})" for name in stand if name not in there]
-        released = " REMOVE #error" if "error" in there and cursor is not None and cursor.error is None else ""
-        return self._update(
-            key(*entry.key),
-            "SET " + ", ".join(f"#{name} = :{name}" for name in write) + released,
-            " AND ".join(conditions),
-            **write,
-            **{f"was_{name}": stand[name] for name in there},
-        )
+            changes += [Set(name, value) for name, value in moved.items() if value is not None]
+            if cursor.error is None and stand.get("error") is not None:
+                changes.append(Remove("error"))
+        condition = all_of(Present(), holds(stand))
+        return self._tables.write(Update(Table.JOBS, key(*entry.key), tuple(changes), condition)).held
 
     def last_pass(self) -> RepairPass | None:
-        item = self._item(PASS_KEY)
+        """Return the position of the last pass; None before the first one. Strongly consistent."""
+        item = self._tables.get(Table.JOBS, PASS_KEY)
         if item is None:
             return None
         tenants = _tenants(item) if "tenants" in item else None
         return RepairPass(float(item["begun_at"]["N"]), done="finished_at" in item, tenants=tenants, **_position(item))
 
     def save(self, position: RepairPass, *, now: float) -> bool:
+        """Overwrite the position's previous version. Return False if another invocation has written it since."""
         stand: dict[str, object] = {"begun_at": position.begun_at, "finished_at": now if position.done else None}
         if position.tenants is not None and not position.done:  # then they are in the report
             stand["tenants"] = _stored(position.tenants)
         return self._save(PASS_KEY, position, stand)
 
 
-class DynamoTenantReports(TableStore):
-    """Implementation of ports.TenantReports."""
+class TenantReports:
+    """The report of the jobs of all tenants."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
 
     def last(self) -> TenantReport | None:
-        item = self._item(REPORT_KEY)
+        """Return the last report; None before the first one. Strongly consistent."""
+        item = self._tables.get(Table.JOBS, REPORT_KEY)
         return None if item is None else TenantReport(float(item["as_of"]["N"]), _tenants(item))
 
     def keep(self, report: TenantReport) -> None:
+        """Store the report, unless a later one is stored. Idempotent."""
         stand = {
             "as_of": report.as_of,
             "tenants": _stored(report.tenants),
             "expires_at": int(report.as_of) + KEPT_SECONDS,
         }
-        conditional(
-            self._client.put_item,
-            TableName=self._table,
-            Item=REPORT_KEY | values.pack(stand),
-            **values.expressions({"new": report.as_of}, condition="attribute_not_exists(PK) OR #as_of <= :new"),
-        )
+        condition = any_of(Absent(), Compare("as_of", "<=", report.as_of))
+        self._tables.write(Put(Table.JOBS, REPORT_KEY | values.pack(stand), condition))
 
 
 def _stored(tenants: Mapping[str, TenantFigures]) -> str:
@@ -324,7 +334,7 @@ def _completed(item: Item) -> CompletedJob:
     return CompletedJob(tenant, job_id, float(item["updated_at"]["N"]))
 
 
-def _entry(states: Mapping[str, JobState | None], unkeyed: Set[str], item: Item) -> Entry:
+def _entry(states: Mapping[str, JobState | None], unkeyed: AbstractSet[str], item: Item) -> Entry:
     """Return the entry of an item. A cursor whose job is on another page counts as one of a job with a key."""
     partition, sort = item["PK"]["S"], item["SK"]["S"]
     tenant, job_id = owner_of(partition)

@@ -6,18 +6,16 @@ job (`waited`) can exceed this, up to the first claim after a resume.
 
 from __future__ import annotations
 
-from typing import Any
-
-from duecourse.adapters.dynamodb.writing import TableStore
 from duecourse.domain.documents import from_document, to_document, without_defaults
 from duecourse.domain.jobs.cursor import Cursor, Firing, PlannedResume
 from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, MissedPolicy
 from duecourse.stores import values
 from duecourse.stores.keys import CURSOR, SHARDS_KEY, Item, job_key, owner_of
+from duecourse.stores.table import Absent, Compare, Set, Table, Tables, Update, any_of
 from duecourse_schedules import ScheduleSpec
 
 
-class ShardRecord(TableStore):
+class ShardRecord:
     """The record of the largest shard count ever used. Each writer of the due index raises it before it writes an
     entry.
 
@@ -26,8 +24,8 @@ class ShardRecord(TableStore):
     entry in a shard that no tick covers is lost. Therefore the record is written first, and its count only increases.
     """
 
-    def __init__(self, client: Any, table: str) -> None:
-        super().__init__(client, table)
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
         self._recorded = 0
 
     def covering(self, shards: int) -> int:
@@ -49,14 +47,13 @@ class ShardRecord(TableStore):
         return max(highest, shards)
 
     def _read(self, *, consistent: bool) -> int:
-        answer = self._client.get_item(TableName=self._table, Key=SHARDS_KEY, ConsistentRead=consistent)
-        item: Item | None = answer.get("Item")
+        item = self._tables.get(Table.JOBS, SHARDS_KEY, consistent=consistent)
         return 0 if item is None else values.integer(item, "shards")
 
     def _raise_to(self, shards: int) -> None:
         # False: another writer has already recorded this count or a larger one.
-        condition = "attribute_not_exists(PK) OR #shards < :shards"
-        self._update(SHARDS_KEY, "SET #shards = :shards", condition, shards=shards)
+        condition = any_of(Absent(), Compare("shards", "<", shards))
+        self._tables.write(Update(Table.JOBS, SHARDS_KEY, (Set("shards", shards),), condition))
 
 
 _PLAIN = (

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from duecourse.adapters.dynamodb import conditions
-from duecourse.adapters.dynamodb.writing import TableStore, conditional
 from duecourse.domain.jobs.calendars import Calendar, entries_of, id_of
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.ports import CalendarPage, Clock
@@ -20,38 +18,60 @@ from duecourse.stores.keys import (
     tag_partition,
     tenant_key,
 )
+from duecourse.stores.table import (
+    Absent,
+    Add,
+    Delete,
+    Prefix,
+    Present,
+    Put,
+    Query,
+    Table,
+    Tables,
+    Update,
+    equal,
+)
 from duecourse_schedules.packed import copied
 
 _FIELDS = ("days", "description", "version", "revision", "updated_at", "updated_by")
 
 
-class DynamoCalendars(TableStore):
-    """Implementation of ports.CalendarStore."""
+class CalendarStore:
+    """The calendars of a tenant, and the jobs that use them."""
 
-    def __init__(self, client: Any, table: str, clock: Clock) -> None:
-        super().__init__(client, table)
+    def __init__(self, tables: Tables, clock: Clock) -> None:
+        self._tables = tables
         self._clock = clock
 
     def get(self, tenant: str, calendar_id: str) -> Calendar | None:
-        item = self._item(_key(tenant, calendar_id))
+        """Return the calendar; None if it does not exist. Strongly consistent."""
+        item = self._tables.get(Table.JOBS, _key(tenant, calendar_id))
         return None if item is None else _calendar(tenant, item)
 
     def page(self, tenant: str, *, limit: int, after: str | None) -> CalendarPage:
+        """Return a page of the tenant's calendars, beginning after an id. May be stale."""
         partition = tenant_key(tenant, "")["PK"]["S"]
         items, more = self._query(partition, CALENDAR_PREFIX, limit, None if after is None else _key(tenant, after))
         found = tuple(_calendar(tenant, item) for item in items)
         return CalendarPage(found, found[-1].id if more and found else None)
 
     def put(self, calendar: Calendar, before: Calendar | None) -> bool:
-        condition = conditions.ABSENT if before is None else conditions.holds({"revision": before.revision})
+        """Write the calendar, unless its revision has changed since `before` was read (None: there was none). Return
+        whether it was written.
+        """
+        condition = Absent() if before is None else equal("revision", before.revision)
         item = _key(calendar.tenant, calendar.id) | values.pack({name: getattr(calendar, name) for name in _FIELDS})
-        return conditional(self._client.put_item, TableName=self._table, Item=item, **condition)
+        return self._tables.write(Put(Table.JOBS, item, condition)).held
 
     def delete(self, calendar: Calendar) -> bool:
-        where = {"TableName": self._table, "Key": _key(calendar.tenant, calendar.id)}
-        return conditional(self._client.delete_item, **where, **conditions.holds({"revision": calendar.revision}))
+        """Delete the calendar, unless its revision has changed. Return whether it was deleted."""
+        unchanged = equal("revision", calendar.revision)
+        return self._tables.write(Delete(Table.JOBS, _key(calendar.tenant, calendar.id), unchanged)).held
 
     def users(self, tenant: str, calendar_id: str, *, limit: int, after: str | None) -> tuple[list[str], str | None]:
+        """Return the ids of jobs that use the calendar, beginning after an id. If there are more, also return the last
+        of these ids. Strongly consistent.
+        """
         partition = tag_partition(tenant, calendar_mark(calendar_id))
         last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
         items, more = self._query(partition, MARKER_PREFIX, limit, last, consistent=True)
@@ -61,21 +81,13 @@ class DynamoCalendars(TableStore):
 
     def _query(
         self, partition: str, prefix: str, limit: int, last: Item | None, *, consistent: bool = False
-    ) -> tuple[list[Item], Item | None]:
-        request = values.expressions(
-            {"hash": partition, "prefix": prefix}, key="#PK = :hash AND begins_with(#SK, :prefix)"
-        )
-        answer = self._client.query(
-            TableName=self._table,
-            Limit=limit,
-            ConsistentRead=consistent,
-            **request,
-            **({} if last is None else {"ExclusiveStartKey": last}),
-        )
-        return answer["Items"], answer.get("LastEvaluatedKey")
+    ) -> tuple[Sequence[Item], Item | None]:
+        of = Prefix("SK", prefix)
+        page = self._tables.query(Query(Table.JOBS, partition, of, consistent=consistent, limit=limit, start=last))
+        return page.items, page.last
 
 
-def used(jobs: list[Job], table: str, had: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+def used(jobs: list[Job], had: tuple[str, ...] = ()) -> list[Update]:
     """Return the writes, one for each calendar, by which jobs start to use their calendars. Calendars that they `had`
     before are omitted. A calendar must have the days of the job's copy, except that of a completed job, which keeps its
     copy if its calendar changes.
@@ -87,19 +99,10 @@ def used(jobs: list[Job], table: str, had: tuple[str, ...] = ()) -> list[dict[st
         for entry in entries_of(job.exclude)
         if (calendar := id_of(entry)) not in had
     }
+    count = (Add("revision", 1),)
     return [
-        {
-            "Update": {
-                "TableName": table,
-                "Key": _key(tenant, calendar_id),
-                **values.expressions(
-                    {"one": 1, "days": days},
-                    update="SET #revision = #revision + :one",
-                    condition="attribute_exists(PK)" if days is None else "#days = :days",
-                ),
-            }
-        }
-        for (tenant, calendar_id), days in entries.items()
+        Update(Table.JOBS, _key(*calendar), count, Present() if days is None else equal("days", days))
+        for calendar, days in entries.items()
     ]
 
 

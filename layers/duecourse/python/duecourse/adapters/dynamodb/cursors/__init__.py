@@ -1,1 +1,0 @@
-"""The due index: cursors, claims, timers, watermarks."""
