@@ -27,7 +27,6 @@ from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import CreationTerms, JobFilter, JobQuotaError, StoreBusyError, Total
-from duecourse.stores import changes
 from duecourse.stores.jobs import JobStore
 from duecourse.stores.keys import job_partition
 from duecourse.testing.clock import SettableClock
