@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from duecourse.limits import ROUND_MARGIN_SECONDS, ROUND_SECONDS
+from duecourse.stores.table import INDEXES, Index, Table
 from infra.application import build
 from infra.stages import STAGES
 from tests.infra.conftest import LANE_OUTPUTS, Stack
@@ -142,12 +143,9 @@ def test_stores_access_logs_contain_no_header_and_no_query(aws_stack: Stack) -> 
 TABLES = ("JobsTable", "RunsTable")
 
 
-def keys(schema: list[dict[str, str]]) -> dict[str, str]:
-    return {each["KeyType"]: each["AttributeName"] for each in schema}
-
-
-def indexes(definition: dict[str, list[dict[str, object]]]) -> dict[str, dict[str, str]]:
-    return {str(each["IndexName"]): keys(each["KeySchema"]) for each in definition["GlobalSecondaryIndexes"]}  # type: ignore[arg-type]
+def keys(schema: list[dict[str, str]]) -> tuple[str, str]:
+    by_kind = {each["KeyType"]: each["AttributeName"] for each in schema}
+    return by_kind["HASH"], by_kind["RANGE"]
 
 
 def test_stores_cost_nothing_when_idle(stack: Stack) -> None:
@@ -166,39 +164,20 @@ def test_stores_expired_runs_can_be_archived(stack: Stack) -> None:
     assert runs["StreamSpecification"] == {"StreamViewType": "OLD_IMAGE"}
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        (
-            "jobs",
-            {
-                "due": {"HASH": "slot", "RANGE": "due"},
-                "tenant": {"HASH": "tenant", "RANGE": "job_id"},
-                "state": {"HASH": "state_key", "RANGE": "job_id"},
-            },
-        ),
-        (
-            "runs",
-            {
-                "dead": {"HASH": "dead_key", "RANGE": "died_at"},
-                "active": {"HASH": "active_key", "RANGE": "active_since"},
-            },
-        ),
-    ],
-)
-def test_stores_indexes_find_cursors_by_time_and_jobs_and_runs_by_state(name: str, expected: object) -> None:
-    definition = table_definitions()[name]
-    assert keys(definition["KeySchema"]) == {"HASH": "PK", "RANGE": "SK"}
-    assert indexes(definition) == expected
-
-
-def test_stores_key_attributes_are_numbers_for_times_and_otherwise_text() -> None:
-    kinds = {
-        each["AttributeName"]: each["AttributeType"]
-        for definition in table_definitions().values()
-        for each in definition["AttributeDefinitions"]
-    }
-    assert {name for name, kind in kinds.items() if kind == "N"} == {"due", "died_at", "active_since"}
+@pytest.mark.parametrize("table", Table)
+def test_stores_tables_and_indexes_have_the_keys_and_attributes_that_the_stores_use(table: Table) -> None:
+    definition = table_definitions()[table.value]
+    kinds = {each["AttributeName"]: each["AttributeType"] for each in definition["AttributeDefinitions"]}
+    assert keys(definition["KeySchema"]) == ("PK", "SK")
+    found = set()
+    for each in definition["GlobalSecondaryIndexes"]:
+        partition, sort = keys(each["KeySchema"])
+        (projection,) = each["Projection"].values()
+        assert projection in ("ALL", "KEYS_ONLY")
+        found.add(Index(table, each["IndexName"], partition, sort, kinds[sort] == "N", projection == "KEYS_ONLY"))
+    assert found == {index for index in INDEXES if index.table is table}
+    numbers = {index.sort for index in INDEXES if index.number}
+    assert {name for name, kind in kinds.items() if kind != "S"} == {name for name in kinds if name in numbers}
 
 
 def test_stores_tables_are_the_same_in_every_stage() -> None:

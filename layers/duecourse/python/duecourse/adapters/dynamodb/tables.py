@@ -194,11 +194,12 @@ class _Expressions:
             case AnyOf(parts):
                 return " OR ".join(map(self._part, parts))
             case Not(part):
-                return f"NOT ({self.condition(part)})"
+                return f"NOT {self._part(part)}"
 
     def _part(self, condition: Condition) -> str:
         text = self.condition(condition)
-        return f"({text})" if isinstance(condition, All | AnyOf) else text
+        several = isinstance(condition, All | AnyOf) and len(condition.parts) > 1
+        return f"({text})" if several else text  # DynamoDB rejects redundant parentheses
 
     def update(self, changes: Sequence[Change]) -> str:
         clauses: dict[str, list[str]] = {}
