@@ -29,6 +29,10 @@ MOST_REQUESTS_EACH = 80
 REQUESTS_OF_A_REPLACED_MESSAGE = 8
 """To find that the run of a message has ended by another one: its record, its job and what an end may leave behind."""
 
+REQUESTS_OF_A_REPEATED_MESSAGE = 16
+"""To find that the run of a message has ended: the message also asks for the lock of its job, and may enter the wait
+queue behind other repeated messages."""
+
 REQUESTS_OF_A_DEAD_LETTER = 8
 """Every five minutes the reconciler compares each dead letter with its run."""
 
@@ -79,6 +83,7 @@ class AllPromises(BreakerPromises):
         for minute, number in self.world.cloud.observed.requests.items():
             bound = IDLE_REQUESTS + MOST_REQUESTS_EACH * (happened[minute] + happened[minute - 1])
             bound += REQUESTS_OF_A_REPLACED_MESSAGE * self._replaced_messages(minute)
+            bound += REQUESTS_OF_A_REPEATED_MESSAGE * self._sent_again(minute)
             bound += REQUESTS_OF_A_DEAD_LETTER * len(self.world.dead_letters.messages)
             if number > bound:
                 yield (
@@ -103,6 +108,15 @@ class AllPromises(BreakerPromises):
             at(run["due"]) <= latest and any(each.get("breaker") for each in self.definitions(run["job_id"]))
             for run in self.result.runs.values()
         )
+
+    def _sent_again(self, minute: int) -> int:
+        """How many runs had ended before a message about them was sent in this minute. A resume sends its messages
+        before a round claims them. If no round does before the job is paused again, a catch-up sends them once more.
+        The messages about each run are bounded, too.
+        """
+        ended = {name: at(run["finished_at"]) for name, run in self.result.runs.items() if run["finished_at"]}
+        about = self.world.cloud.observed.about
+        return sum(any(sent > end and sent // 60 == minute for sent in about[name]) for name, end in ended.items())
 
     # Callbacks and cancellations.
 
@@ -183,7 +197,7 @@ class AllPromises(BreakerPromises):
     # Wait queues of jobs that forbid overlap.
 
     def _turns(self) -> Iterator[Finding]:
-        """When a run ends, the next one in line starts."""
+        """When a run ends, the next one in line starts. It may then wait for its rate (docs/runs.md#rates)."""
         for job in {calls[0].job for calls in self.calls.values()}:
             given = self.definitions(job)
             manual = all(each.get("overlap") == "queue" and each.get("schedule") is None for each in given)
@@ -200,7 +214,9 @@ class AllPromises(BreakerPromises):
             began = sorted((self.calls[name][0].began, name) for name in asked if self.calls.get(name))
             for (_, before), (instant, name) in pairwise(began):
                 over = self.result.runs.get(before, {}).get("finished_at")
-                if over is not None and instant > max(at(over), asked[name]) + PROMPT_SECONDS:
+                if over is None or instant <= max(at(over), asked[name]) + PROMPT_SECONDS:
+                    continue
+                if instant > self.rate_allows(self.calls[name][0]) + PROMPT_SECONDS:
                     yield (
                         "the next run in the wait queue starts when the one before it ends",
                         f"{told(self.calls[name][0])}, {before} ended at {at(over) - START:.2f}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -126,6 +127,23 @@ class KeyPromises(WorkflowPromises):
                 if count > burst + per_second * (last.began - first.began + margin):
                     yield "attempts keep the rate of their key", f"{count} from {told(first)} to {told(last)}"
                     return
+
+    def rate_allows(self, call: TargetCall) -> float:
+        """From when on the rate of a call's job certainly allows it, according to the starts before it: each is used up
+        after the interval of the slowest rate, and the smallest burst counts. Without a rate this is no limit.
+        """
+        rates, calls = self._rated()
+        given = self.definitions(call.job)
+        if not any(each.get("rate") for each in given):
+            return -math.inf
+        if not any(each.job == call.job for each in calls) or any(each.outcome == "throttles" for each in calls):
+            return math.inf  # it may have several keys, or wait until the end of a pause
+        interval, burst = 60 / min(each["per_minute"] for each in rates), min(each.get("burst", 1) for each in rates)
+        used_up = -math.inf
+        for each in calls:
+            if each.began < call.began:
+                used_up = max(used_up, each.began) + interval
+        return used_up - (burst - 1) * interval
 
     def _key_pauses(self) -> Iterator[Finding]:
         """After 429 with Retry-After, no attempt with the key starts until then."""

@@ -177,7 +177,12 @@ MUTANTS = (
         "        asked = self.rates.ask(job.tenant, key, limited, in_turn=in_turn)",
         "paces",
     ),
-    Mutant("runs overtake those that wait for a rate", "(in_turn or spent.line <= at)", "True", "paces"),
+    Mutant(
+        "runs overtake those that wait for a rate",
+        "(in_turn or spent.line + min(step, counted) <= at)",
+        "True",
+        "paces",
+    ),
     Mutant(
         "each instant of a rate is left out",
         "first, last - step, step, free_at if",
@@ -378,7 +383,7 @@ MUTANTS = (
     ),
     Mutant(
         "a worker skips for good what waited when a pause began",
-        "return _before_pause(request, job, now) if job.is_paused(now)",
+        "return _before_pause(request, job, not_run(request, job, context, PAUSED), now) if job.is_paused(now)",
         "return not_run(request, job, context, PAUSED) if job.is_paused(now)",
         "pauses",
     ),

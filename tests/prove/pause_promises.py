@@ -15,9 +15,6 @@ Finding = tuple[str, str]
 SLACK_SECONDS = 3
 """How long a request, a message or a call may take in calm times."""
 
-MOST_WAITING = 20
-"""The maximum number of occurrences that wait when a pause begins."""
-
 JUDGED = {"create", "pause", "resume"}
 """The operations of histories that are judged: the definition of the job stays the same."""
 
@@ -95,19 +92,29 @@ class _Job:
         catches = all(catch_up for _, _, catch_up in self.paused)
         if not catches or self.body["missed"]["policy"] != "run_all":
             return
-        covered = sum((end - begin) / self.every for begin, end, _ in self.paused)
-        if covered + MOST_WAITING > self.body["missed"]["max_missed"]:
+        covered = sum((end - begin) / self.every + 1 for begin, end, _ in self.paused)
+        if covered + self._waiting() > self.body["missed"]["max_missed"]:
             return  # the oldest occurrences beyond max_missed are recorded as missed
+        replaced = "replaced" if self.body["overlap"] in ("newest", "replace") else None
         for run in self.runs:
-            if run["state"] == "SKIPPED" and run["reason"] != "replaced":  # that is the rule `newest` of overlaps
+            if run["state"] == "SKIPPED" and run["reason"] != replaced:
                 text = f"{run['id']} ({run['count']}): {run['reason']}, paused {self._told()}"
                 yield "a resume with catch_up runs what waited and what the pause covered", text
+
+    def _waiting(self) -> int:
+        """How many occurrences may have waited when a pause began: they were due, and their last attempt was later."""
+        called = {name: call.began for name, call in self.calls.items()}
+        return sum(
+            any(due <= begin < called.get(run["id"], float("inf")) for begin, _, _ in self.paused)
+            for run in self.runs
+            for due in self._covered(run)
+        )
 
     def _left_out(self) -> Iterator[Finding]:
         """Without a catch-up, no occurrence of a pause runs, at any time. Clocks may differ."""
         if any(catch_up for _, _, catch_up in self.paused):
             return
-        least = 1 + self.result.world.plan.conditions.skew
+        least = self.result.world.plan.conditions.skew
         for name, call in self.calls.items():
             due = at(name.partition(".")[2])
             for begin, end, _ in self.paused:

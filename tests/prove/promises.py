@@ -257,11 +257,7 @@ class Promises:
         # A cancellation may arrive after the start: its message is delivered again after a fault.
         earlier = [done for done in of_run if done.operation.what == "cancel" and done.reply.asked <= call.began]
         ends += [call.until] if earlier else []
-        ends += [
-            done.reply.asked
-            for done in self.done[call.job]
-            if done.operation.what in ("delete", "pause", "cancel-many")
-        ]
+        ends += [done.reply.asked for done in self.done[call.job] if _may_end_calls(done)]
         shortest = [
             min(each.get("completion_seconds") or 10, each.get("heartbeat_seconds") or 10)
             for each in self.definitions(call.job)
@@ -383,7 +379,7 @@ class Promises:
                 ]
                 yield from self._after(done, later, {"create", "replace", "put"}, lambda _: True)
             case "pause":
-                begin = reply.answered + self.skew + 1
+                begin = reply.answered + self.skew
                 resumed = [
                     other.reply.asked
                     for other in later
@@ -515,6 +511,13 @@ class Promises:
             each.get("overlap") in ("newest", "replace") or each.get("start_deadline_seconds")
             for each in self.definitions(job)
         )
+
+
+def _may_end_calls(done: Done) -> bool:
+    """Whether an operation on a job may end its attempts that have begun, or allow another one meanwhile."""
+    if done.operation.what == "cancel-many":
+        return not {"RUNNING", "WAITING"}.isdisjoint(done.operation.more.get("state", ("RUNNING",)))
+    return done.operation.what in ("delete", "pause")
 
 
 def _once(definition: dict[str, Any]) -> bool:

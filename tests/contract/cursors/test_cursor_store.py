@@ -8,6 +8,7 @@
 from dataclasses import replace
 
 from duecourse.adapters.dynamodb.cursors.cursor_item import ShardRecord
+from duecourse.domain.jobs.cursor import Firing
 from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
@@ -16,6 +17,7 @@ from tests.support.jobs import NOON, cursor, job, moved, stored_job
 from tests.support.tables import Stores, Tables
 
 SLOT = "2026-11-21T12/0000"
+JOB = job("rate(10 seconds)", id="a")
 
 
 def put(tables: Tables, *ids: str, expression: str = "rate(10 seconds)") -> None:
@@ -57,6 +59,15 @@ def test_cursor_store_claim_moves_the_cursor_and_only_one_of_two_wins(any_tables
     assert results(store.claim([Claim(old, moved(old, int(NOON) + 850))], 1)) == [ClaimResult.WON]
     assert results(store.claim([Claim(old, moved(old, int(NOON) + 860))], 1)) == [ClaimResult.LOST]
     assert due(any_tables, NOON + 3000) == [moved(old, int(NOON) + 850)]
+
+
+def test_cursor_store_claim_removes_the_listed_runs(any_tables: Tables) -> None:
+    store, listed = any_tables.cursor_store(SettableClock(NOON)), replace(cursor(JOB), waited=(Firing(60, 61, 60),))
+    assert any_tables.job_store(SettableClock(NOON)).create(JOB, listed)
+    assert due(any_tables) == [listed]
+    after = moved(replace(listed, waited=()), int(NOON) + 850)
+    assert results(store.claim([Claim(listed, after)], 1)) == [ClaimResult.WON]
+    assert due(any_tables, NOON + 3000) == [after]
 
 
 def test_cursor_store_claim_with_lost_response_counts_as_won(any_tables: Tables) -> None:

@@ -12,6 +12,7 @@ import pytest
 from benchmarks.wire.capacity import KB, item_bytes, page_read_units
 from duecourse.adapters.dynamodb.jobs import change_items
 from duecourse.adapters.dynamodb.jobs.job_store import DynamoJobStore
+from duecourse.domain.jobs.cursor import Firing
 from duecourse.domain.jobs.document import KEPT_DAYS, ChangeAction, ChangeRecord, asked, changed, created, deleted
 from duecourse.domain.jobs.job import (
     Completion,
@@ -321,6 +322,10 @@ def test_job_store_moves_only_the_cursor_that_it_read_and_only_its_position(any_
     assert store.get_cursor("default", made.id) == moved
     assert not store.move(standing, moved)
     assert not store.move(replace(moved, generation=1), standing)
+    listed = replace(moved, waited=(Firing(60, 61, 60, following=120), Firing(120, 121, 120)))
+    assert store.move(moved, listed)
+    assert store.get_cursor("default", made.id) == listed
+    assert not store.move(moved, replace(listed, waited=()))
 
 
 def test_job_store_reads_job_and_cursor_in_one_request(any_tables: Tables) -> None:

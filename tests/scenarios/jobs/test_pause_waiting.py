@@ -135,9 +135,9 @@ def test_pause_counts_occurrences_that_waited_once_towards_max_runs(world: World
     assert world.office.job().state is JobState.COMPLETED
 
 
-@pytest.mark.parametrize("change", ["edited", "paused"])
-def test_pause_leaves_occurrences_of_an_earlier_definition_to_its_end(world: World, change: str) -> None:
-    world.add(job("* * * * *", missed=ALL, overlap=Overlap.ALLOW))
+def changed_and_paused(world: World, change: str, end: PlannedResume | None = None, **more: Any) -> None:
+    """A job is changed and then paused while its occurrence of 120 s waits in a busy lane, which then delivers it."""
+    world.add(job("* * * * *", **{"missed": ALL, "overlap": Overlap.ALLOW} | more))
     late = delayed(world, 120)
     world.until(NOON + 130)
     if change == "edited":
@@ -147,12 +147,103 @@ def test_pause_leaves_occurrences_of_an_earlier_definition_to_its_end(world: Wor
         world.clock.advance(1)
         world.office.resume(catch_up=True)
     world.clock.advance(1)
-    world.office.pause()
+    world.api.pausing.pause("default", "tick-tock", end=end)
     world.wheel.give_back(late)
     world.until(NOON + 400)
+
+
+@pytest.mark.parametrize("change", ["edited", "paused"])
+def test_pause_leaves_occurrences_of_an_earlier_definition_to_its_end(world: World, change: str) -> None:
+    changed_and_paused(world, change)
+    assert (120, RunState.SKIPPED, "paused", 1) in told(world)
+    assert not world.wheel.hold_back(120)  # no message waits for the resume
     world.office.resume(catch_up=True)
     world.until(NOON + 800)
     assert (120, *RAN) in told(world)
+    assert world.caller.runs.count("tick-tock.20261121T120200Z") == 1
+    assert not world.jobs.get_cursor("default", "tick-tock").waited
+
+
+@pytest.mark.parametrize("change", ["edited", "paused"])
+def test_pause_skips_occurrences_of_an_earlier_definition_without_catch_up(world: World, change: str) -> None:
+    changed_and_paused(world, change)
+    world.office.resume()
+    world.until(NOON + 430)
+    world.office.pause()
+    world.office.resume(catch_up=True)  # it catches up only its own pause
+    world.until(NOON + 800)
+    assert (120, RunState.SKIPPED, "paused", 1) in told(world)
+
+
+def test_pause_with_an_end_catches_up_occurrences_of_an_earlier_definition(world: World) -> None:
+    changed_and_paused(world, "edited", PlannedResume(START + 450, catch_up=True))
+    assert (120, RunState.SKIPPED, "paused", 1) in told(world)
+    world.until(NOON + 800)
+    assert (120, *RAN) in told(world)
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason"), [(MissedMode.SKIP, "missed"), (MissedMode.RUN_ONCE, "superseded"), (MissedMode.RUN_ALL, None)]
+)
+def test_pause_applies_the_policy_to_occurrences_of_an_earlier_definition(
+    world: World, mode: MissedMode, reason: str | None
+) -> None:
+    changed_and_paused(world, "edited", missed=MissedPolicy(mode))
+    world.office.resume(catch_up=True)
+    world.until(NOON + 800)
+    assert (120, RAN[0] if reason is None else RunState.SKIPPED, reason, 1) in told(world)
+
+
+def test_pause_catches_up_occurrences_of_an_earlier_definition_by_a_round_if_the_lane_refuses_them(
+    world: World,
+) -> None:
+    changed_and_paused(world, "edited")
+    world.wheel.refuse = lambda _: True
+    world.office.resume(catch_up=True)
+    world.wheel.refuse = lambda _: False
+    world.until(NOON + 430)
+    assert (120, *RAN) in told(world)
+
+
+def test_pause_again_leaves_occurrences_of_an_earlier_definition_to_its_end(world: World) -> None:
+    world.add(job("*/2 * * * *", missed=ALL, overlap=Overlap.ALLOW))
+    late = delayed(world, 120)
+    world.until(NOON + 200)
+    world.office.edit(expression="* * * * *")
+    for _ in range(2):
+        world.office.pause()
+        world.wheel.give_back(late)
+        world.until(world.clock.now() + 30)
+        assert not world.wheel.hold_back(120)
+        world.office.resume(catch_up=True)
+        late = world.wheel.hold_back(120)
+    world.wheel.give_back(late)
+    world.until(NOON + 310)
+    assert told(world) == [(120, *RAN), (240, *RAN), (300, *RAN)]  # 180 was not an occurrence then
+
+
+def test_pause_catches_up_runs_of_an_earlier_definition_in_the_wait_queue(world: World) -> None:
+    hang = [True]
+    world.caller.answer = lambda call: Failed("no", retryable=True, retry_after=100.0) if hang else Returned("fine")
+    world.add(job("* * * * *", missed=ALL, overlap=Overlap.QUEUE))
+    world.until(NOON + 130)
+    world.office.edit(expression="*/2 * * * *")
+    world.clock.advance(1)
+    world.office.pause()
+    hang.clear()
+    world.until(NOON + 400)
+    assert (120, RunState.SKIPPED, "paused", 1) in told(world)
+    world.office.resume(catch_up=True)
+    world.until(NOON + 480)
+    assert (120, *RAN) in told(world)
+
+
+def test_pause_catches_up_occurrences_of_an_earlier_definition_after_the_last_one(world: World) -> None:
+    changed_and_paused(world, "paused", max_runs=2)
+    world.office.resume(catch_up=True)
+    world.until(NOON + 600)
+    assert told(world) == [(60, *RAN), (120, *RAN)]
+    assert world.office.job().state is JobState.COMPLETED
 
 
 def test_pause_after_the_last_occurrence_gives_back_only_those_that_waited(world: World) -> None:

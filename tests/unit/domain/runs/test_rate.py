@@ -117,6 +117,37 @@ def first_start(spent: Spent, rate: Rate, *, stored: bool = False) -> float:
     raise AssertionError("it never starts")
 
 
+@pytest.mark.parametrize("burst", [1, 2, 5])
+def test_rate_run_does_not_overtake_a_waiting_run_whose_message_is_late(burst: int) -> None:
+    rate = Rate("crm", 20, burst)
+    _, first, spent = ask(used_up(rate), rate, NOW + 0.1)
+    _, second, spent = ask(spent, rate, NOW + 1.4)
+    assert (first, second) == (NOW + 3, NOW + 6)
+    _, _, spent = ask(spent, rate, NOW + 3.4, in_turn=True)
+    _, until, spent = ask(spent, rate, NOW + 6.2)
+    assert until == NOW + 9
+    start, _, spent = ask(spent, rate, NOW + 6.5, in_turn=True)
+    assert start == NOW + 6.5
+
+
+@pytest.mark.parametrize("burst", [1, 2, 5])
+def test_rate_waiting_run_that_never_starts_delays_others_by_one_interval(burst: int) -> None:
+    rate = Rate("crm", 20, burst)
+    _, until, spent = ask(used_up(rate), rate, NOW)
+    assert until == NOW + 3
+    assert ask(spent, rate, until + 2.9)[1] == NOW + 6
+    assert ask(spent, rate, until + 3)[0] == NOW + 6
+
+
+def test_rate_run_with_a_slower_rate_waits_one_interval_of_the_faster_rate_for_late_messages() -> None:
+    fast, slow = Rate("crm", 20, 1), Rate("crm", 1, 1)
+    _, until, spent = ask(used_up(fast), fast, NOW)
+    assert until == NOW + 3
+    start, _, spent = ask(spent, fast, until, in_turn=True)
+    assert start == until
+    assert ask(spent, slow, until + 3)[0] == until + 3
+
+
 @pytest.mark.parametrize("stored", [False, True])
 def test_rate_starts_before_a_faster_rate_count_with_the_interval_of_the_faster_rate(stored: bool) -> None:
     slow, fast = Rate("crm", 1, 100), Rate("crm", 600, 1)

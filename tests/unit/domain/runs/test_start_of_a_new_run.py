@@ -22,8 +22,8 @@ from duecourse.domain.jobs.job import (
     RetryPolicy,
     Tombstone,
 )
-from duecourse.domain.runs.decision import Decision, Drop, PutBack, Reschedule, Start, StartRequest, Transition
-from duecourse.domain.runs.states import Running, RunState
+from duecourse.domain.runs.decision import Decision, Drop, PutBack, RetryLater, Start, StartRequest, Transition
+from duecourse.domain.runs.states import Running, RunState, reason_of
 from duecourse.domain.runs.transitions import decide_start
 from tests.support.jobs import NOON, job
 from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, expect, run, start_request
@@ -133,7 +133,15 @@ def test_new_run_due_before_a_pause_is_left_to_the_resume() -> None:
     before = (Definition(GENERATION, DUE - 60.0),)
     paused = edited(DUE + 0.5, state=JobState.PAUSED, earlier=before)
     assert decide(paused, now=DUE + 1) == PutBack("the job was paused before it started")
-    assert expect(Reschedule, decide(replace(paused, earlier=()), now=DUE + 1)).until == DUE + 3
+    left = expect(PutBack, decide(replace(paused, earlier=()), now=DUE + 1))
+    assert left.earlier
+    assert left.skipped is not None
+    assert reason_of(left.skipped.run) == "paused"
+
+
+def test_new_run_waits_until_its_job_is_resumed_by_all_clocks() -> None:
+    resumed = edited(DUE + 0.5, paused_until=DUE + 3)
+    assert expect(RetryLater, decide(resumed, now=DUE + 1)).until == DUE + 3
 
 
 def test_new_run_new_generation_of_an_edited_job_starts() -> None:

@@ -274,8 +274,8 @@ class JobStore(Protocol):
         """Return the cursor. None if the job is unknown or its cursor cannot be read. Strongly consistent."""
 
     def move(self, cursor: Cursor, moved: Cursor) -> bool:
-        """Move the cursor of a paused job to another position (`after` and `remaining`). Return False if the cursor has
-        moved or the job has changed since it was read.
+        """Move the cursor of a paused job to another position (`after`, `remaining` and `waited`). Return False if the
+        cursor has moved or the job has changed since it was read.
         """
 
     def change(

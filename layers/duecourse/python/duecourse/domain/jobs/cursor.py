@@ -85,6 +85,24 @@ class PlannedResume:
 
 
 @dataclass(frozen=True, slots=True)
+class Firing:
+    """One run to enqueue, due at `due`. If `count` > 1, it covers the missed occurrences from `occurrence` to
+    `through`.
+
+    `caught_up`: the run is late because dispatch was late; the policy for late runs was applied at dispatch, so the
+    worker does not apply it again. `following` is the time at which the next occurrence is due; None if this is the
+    schedule's last occurrence.
+    """
+
+    occurrence: int
+    due: int
+    through: int
+    count: int = 1
+    caught_up: bool = False
+    following: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Cursor:
     """The next occurrence that is not enqueued yet, with the fields of the job that dispatch needs.
 
@@ -96,7 +114,9 @@ class Cursor:
 
     `occurrence` is the first one after `after`, computed with zone data of version `tzdata`. `remaining` is the number
     of occurrences that may still come due (None: no limit). `bulk`: messages go to the bulk queue of the lane. `seed`:
-    the id from which the jitter of a renamed job is computed.
+    the id from which the jitter of a renamed job is computed. `waited`: runs of earlier definitions that had not
+    started when the job was paused. A resume with a catch-up starts them; until its claim, `due` is the time of the
+    resume.
     """
 
     tenant: str
@@ -121,6 +141,7 @@ class Cursor:
     resume: PlannedResume | None = None
     seed: str | None = None
     deadlines: DeadlineRules = NO_DEADLINES
+    waited: tuple[Firing, ...] = ()
 
     def slot(self, shards: int, *, now: float) -> str | None:
         """Return the cursor's partition in the due index of a stage with `shards` shards, if it is written at `now`
@@ -183,24 +204,6 @@ COUNT_LIMIT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Firing:
-    """One run to enqueue, due at `due`. If `count` > 1, it covers the missed occurrences from `occurrence` to
-    `through`.
-
-    `caught_up`: the run is late because dispatch was late; the policy for late runs was applied at dispatch, so the
-    worker does not apply it again. `following` is the time at which the next occurrence is due; None if this is the
-    schedule's last occurrence.
-    """
-
-    occurrence: int
-    due: int
-    through: int
-    count: int = 1
-    caught_up: bool = False
-    following: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class SkippedRange:
     """The occurrences from `first` through `last` that will not run. `count` is exact below COUNT_LIMIT."""
 
@@ -238,8 +241,8 @@ def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int]
     error. Raises ScheduleError or ExclusionError for a cursor that cannot be compiled.
     """
     occurrences = cursor.occurrences()
-    # The stored due time is that of the stored occurrence, except in the cursor of a paused job.
-    stored = cursor.tzdata == TZDATA_VERSION and cursor.resume is None
+    # The stored due time is that of the stored occurrence, except in the cursor of a job that is or was paused.
+    stored = cursor.tzdata == TZDATA_VERSION and cursor.resume is None and not cursor.waited
     try:
         at = standing(cursor, occurrences)
     except ScheduleError:
@@ -250,7 +253,7 @@ def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int]
         # Newer zone data can remove the last occurrence of a schedule. Then the last passed occurrence was its last
         # one.
         ended = cursor.after if cursor.last is None else cursor.last
-        return Plan((), (), _moved(cursor, None, None, cursor.after, cursor.remaining, ended), "exhausted")
+        return Plan(cursor.waited, (), _moved(cursor, None, None, cursor.after, cursor.remaining, ended), "exhausted")
     row = _PlannedRow(occurrences, at, cursor.remaining, cursor.due if stored else None)
     firings, skipped = _catch_up(cursor, row, int(now) - cursor.missed.grace_seconds, on_time)
     caught_up = bool(firings or skipped)
@@ -265,7 +268,7 @@ def plan(cursor: Cursor, *, now: float, horizon: float, on_time: Collection[int]
     if row.error is not None:
         moved = replace(moved, last=None, error=row.error)
     reason = "caught up" if caught_up else "due" if firings else "not due"
-    return Plan(tuple(firings), tuple(skipped), moved, reason)
+    return Plan((*cursor.waited, *firings), tuple(skipped), moved, reason)
 
 
 def standing(cursor: Cursor, occurrences: Occurrences) -> int | None:
@@ -287,6 +290,7 @@ def _moved(
         last=last if at is None else None,
         tzdata=TZDATA_VERSION,
         ending=False,
+        waited=(),
     )
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from duecourse.domain.jobs.cursor import Cursor, PlannedResume, Row, SkippedRange, range_before, standing
+from duecourse.domain.jobs.cursor import (
+    MAX_FIRINGS,
+    Cursor,
+    Firing,
+    PlannedResume,
+    Row,
+    SkippedRange,
+    range_before,
+    standing,
+)
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.schedules import ScheduleError
 from duecourse.domain.schedules.exclusions import ExclusionError
@@ -199,6 +208,15 @@ def put_back(cursor: Cursor, due: int) -> Cursor:
     return replace(cursor, after=due - 1, remaining=left)
 
 
+def listed(cursor: Cursor, run: Firing) -> Cursor:
+    """Return the cursor of a paused job with a run of an earlier definition that did not start, whose occurrence the
+    cursor's schedule may not contain. The cursor itself if the run is listed, or is not caught up: it covers several
+    occurrences, MAX_FIRINGS runs are listed, or the job no longer has a schedule.
+    """
+    full = len(cursor.waited) >= MAX_FIRINGS or run.count > 1 or not cursor.schedule.expression
+    return cursor if full or run in cursor.waited else replace(cursor, waited=(*cursor.waited, run))
+
+
 def _ends_before(one: int | None, other: PlannedResume | None) -> bool:
     return one is not None and (other is None or one < other.at)
 
@@ -223,17 +241,19 @@ def resume(job: Job, cursor: Cursor, *, now: float, catch_up: bool, counted_unti
     )
     over = row.at is None and active.scheduled
     last = row.passed if skipped or cursor.last is None else cursor.last
+    waited = cursor.waited if catch_up else ()
     moved = replace(
         cursor,
         generation=active.generation,
         occurrence=row.at,
-        due=last if over else row.due,
+        due=last if over else int(now) if waited else row.due,
         after=cursor.after if row.at is None else min(row.at - 1, int(now)),
         remaining=row.remaining,
         error=None,
         last=last if over else None,
         ending=over,
         resume=None,
+        waited=waited,
     )
     return PauseChange(active, moved, skipped)
 

@@ -287,12 +287,14 @@ class Hold:
 @dataclass(frozen=True, slots=True)
 class PutBack:
     """The occurrence came due before the pause of its job, and its run has not started. The resume decides about it:
-    move the job's cursor back to before the occurrence. Then write `skipped`, the end of a run that was in a wait queue
-    (None: the run has no record).
+    move the job's cursor back to before the occurrence, or list the run in the cursor if the `earlier` definition that
+    enqueued it is not the one that was paused. Then write `skipped`, the end of a run that was in a wait queue or is
+    listed (None: the run gets no record).
     """
 
     reason: str
     skipped: Transition | None = None
+    earlier: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -609,7 +611,13 @@ def binds_nobody(job: Job, run: Run) -> bool:
 
 def instead_of(run: Run, decision: Decision) -> Decision:
     """Return a decision for a run without a record, changed so that it overwrites this record."""
-    return replace(decision, previous=run) if isinstance(decision, Start | Transition) else decision
+    match decision:
+        case Start() | Transition():
+            return replace(decision, previous=run)
+        case PutBack(skipped=Transition() as skipped):
+            return replace(decision, skipped=replace(skipped, previous=run))
+        case _:
+            return decision
 
 
 def own_job(job: JobSnapshot, run: Run) -> JobSnapshot:

@@ -148,7 +148,8 @@ def decide_rate(
     slower = step > counted and spent.paid > at  # it pays once enough starts are used up at the faster rate
     spare, soon, last = (rate.burst - 1) * step, at if slower else at + held, at + micro(LINE_SECONDS)
     free_at = max(at, spent.paid - (rate.burst - 1) * counted, spent.held)
-    if free_at <= soon and spent.held <= at and (in_turn or spent.line <= at):
+    # The message of the run with the last instant may be late: a queue delays it by whole seconds.
+    if free_at <= soon and spent.held <= at and (in_turn or spent.line + min(step, counted) <= at):
         if slower:
             paid = at + ceil((spent.paid - at) * step / counted) + step
             return Pay(Recount(spent, replace(spent, paid=paid, step=step)))

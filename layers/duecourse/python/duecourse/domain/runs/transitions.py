@@ -136,13 +136,10 @@ def held_by_pause(request: StartRequest, job: Job, now: float) -> Hold | None:
     of_workflow = request.is_step or (request.manual and job.workflow is not None)
     if not of_workflow or not job.is_paused(now):
         return None
-    return Hold(_looked_again(request, job, now), "its job is paused")
-
-
-def _looked_again(request: StartRequest, job: Job, now: float) -> float:
-    """Return the time (UTC seconds) at which a message of a paused job is decided again."""
     again = now + min(max((now - request.due) / 2, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
-    return min(again, job.paused_until) if job.paused_until is not None and now < job.paused_until else again
+    if job.paused_until is not None and now < job.paused_until:
+        again = min(again, job.paused_until)
+    return Hold(again, "its job is paused")
 
 
 def without_job(request: StartRequest, job: Tombstone | None, context: AttemptContext) -> Decision:
@@ -170,23 +167,22 @@ def outdated(request: StartRequest, job: Job, context: AttemptContext, now: floa
         return _ended_job(request, job, context, now)
     if request.due > held_until:
         return Drop("the schedule changed before this occurrence was due")
-    return _before_pause(request, job, now) if job.is_paused(now) else None
+    return _before_pause(request, job, not_run(request, job, context, PAUSED), now) if job.is_paused(now) else None
 
 
-def _before_pause(request: StartRequest, job: Job, now: float) -> Decision:
-    """Return the decision for a run without a record that was due before its job was paused. If the cursor has another
-    schedule than the run, its message waits for the end of the pause.
+def _before_pause(request: StartRequest, job: Job, skipped: Transition, now: float) -> Decision:
+    """Return the decision for a run that was due before its job was paused, and has not started. `skipped` is its
+    record until the resume. A run without a record needs none if the paused job still has the definition of its
+    occurrence: then the resume finds the occurrence in the schedule. A resume has enqueued occurrences of earlier
+    definitions again.
     """
-    if enqueued_before_pause(request, job):
-        return PutBack("the job was paused before it started")
-    return Reschedule(_looked_again(request, job, now), "the job was edited, then paused, before it started")
-
-
-def enqueued_before_pause(request: StartRequest, job: Job) -> bool:
-    """Return whether the definition that enqueued the run was current until the job was paused, and the paused job
-    still has its schedule.
-    """
-    return job.state is JobState.PAUSED and bool(job.earlier) and job.earlier[-1].generation == request.generation
+    if job.state is not JobState.PAUSED:
+        return RetryLater(job.paused_until or now, "its job is resumed, but not yet by this clock")
+    latest = job.earlier[-1] if job.earlier else None
+    again = latest is not None and request.caught_up_at is None and request.due <= latest.since
+    if latest is None or latest.generation != request.generation or again:
+        return PutBack("the job was changed, then paused, before it started", skipped, earlier=True)
+    return PutBack("the job was paused before it started", None if skipped.previous is None else skipped)
 
 
 def _ended_job(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
@@ -369,8 +365,7 @@ def _in_wait_queue(
     if not isinstance(job, Job):
         return never("deleted")
     if job.is_paused(now) and not request.manual:
-        over = never(PAUSED)
-        return PutBack(over.reason, over) if enqueued_before_pause(request, job) else over
+        return _before_pause(request, job, never(PAUSED), now)
     if job.start_deadline_seconds is not None and now > newest_due(request, job) + job.start_deadline_seconds:
         return never("start_deadline")
     if held := held_by_pause(request, job, now):

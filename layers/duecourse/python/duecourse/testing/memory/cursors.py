@@ -68,6 +68,7 @@ class MemoryCursorStore:
                 tzdata=moved.tzdata,
                 error=None if moved.error is None else moved.error[:400],
                 ending=moved.ending or (standing.ending and not read.ending),
+                waited=moved.waited if read.waited else standing.waited,
             )
             items.put_cursor(changed, shards, self.clock.now())
             return Claimed(ClaimResult.WON)

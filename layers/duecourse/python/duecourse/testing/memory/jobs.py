@@ -150,11 +150,11 @@ class MemoryJobStore:
         items, where = self._items, (cursor.tenant, cursor.job_id)
         with items.lock:
             now = items.cursors.get(where)
-            if now is None or (now.generation, now.after) != (cursor.generation, cursor.after):
+            known = cursor.generation, cursor.after, cursor.waited
+            if now is None or (now.generation, now.after, now.waited) != known:
                 return False
-            items.put_cursor(
-                replace(now, after=moved.after, remaining=moved.remaining), self._shards, self._clock.now()
-            )
+            changed = replace(now, after=moved.after, remaining=moved.remaining, waited=moved.waited)
+            items.put_cursor(changed, self._shards, self._clock.now())
             return True
 
     def change(

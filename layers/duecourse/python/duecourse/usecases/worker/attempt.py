@@ -18,8 +18,9 @@ import orjson
 
 from duecourse.domain.ids import key_line
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
+from duecourse.domain.jobs.cursor import Firing
 from duecourse.domain.jobs.job import Breaker, Job, JobSnapshot, ResultLocation
-from duecourse.domain.jobs.pause import ended, put_back
+from duecourse.domain.jobs.pause import ended, listed, put_back
 from duecourse.domain.jobs.result_buckets import ResultBuckets, location_refusal, result_path
 from duecourse.domain.runs.breaker import WaitUntil
 from duecourse.domain.runs.coverage import OccurrenceRange, left_to_resume, unrecorded
@@ -334,8 +335,8 @@ class LaneWorker:
             case Reschedule(until, reason):
                 watched = run if isinstance(run, Running | Waiting) and message.deadline is None else None
                 return self._reschedule(item, watched, until, reason)
-            case PutBack(reason, over):
-                return self._put_back(item, run, over, job, reason)
+            case PutBack() as put:
+                return self._put_back(item, run, put, job)
             case Hold(until, reason) | Suspend(until, reason):
                 return self._hold(item, run, until, reason, suspended=isinstance(decision, Suspend))
             case MissedDeadline() as missed:
@@ -379,22 +380,22 @@ class LaneWorker:
             return disposition
         return self.runs.write(rearmed(run, armed, item.context.fencing_token), run) or disposition
 
-    def _put_back(
-        self, item: WorkItem, run: Run | None, over: Transition | None, job: JobSnapshot, reason: str
-    ) -> Disposition | Conflict:
-        """Move the cursor of the paused job back to before the occurrence. Only then end the run, if it has a record: a
-        resume in between must not pass an occurrence that has no run.
+    def _put_back(self, item: WorkItem, run: Run | None, put: PutBack, job: JobSnapshot) -> Disposition | Conflict:
+        """Move the cursor of the paused job back to before the occurrence, or list the run in it. Only then write the
+        record of the run: a resume in between must not pass an occurrence that has no run.
         """
         message = item.message
         cursor = self.jobs.get_cursor(message.tenant, message.job_id)
         if not isinstance(job, Job) or cursor is None or cursor.generation != job.generation:
             return Conflict(run)
-        moved = put_back(cursor, message.due)
+        through = message.occurrence if message.through is None else message.through
+        waited = Firing(message.occurrence, message.due, through, message.count, following=message.following)
+        moved = listed(cursor, waited) if put.earlier else put_back(cursor, message.due)
         if moved != cursor and not self.jobs.move(cursor, moved):
             return Conflict(run)
-        if over is not None:
-            return self.transitions.write(item, over, job)
-        item.report.add("message_dropped", reason=reason, asked=message.command.kind)
+        if put.skipped is not None:
+            return self.transitions.write(item, put.skipped, job)
+        item.report.add("message_dropped", reason=put.reason, asked=message.command.kind)
         return Disposition.ACK
 
     def _hold(

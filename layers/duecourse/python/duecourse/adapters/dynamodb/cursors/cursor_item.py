@@ -1,6 +1,7 @@
 """The items of the due index: cursors, and the largest shard count ever used.
 
-The item of a cursor is rewritten at each claim, so it stays far below 1 KB.
+The item of a cursor is rewritten at each claim, so it stays far below 1 KB. Only the listed runs of a paused
+job (`waited`) can exceed this, up to the first claim after a resume.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Any
 
 from duecourse.adapters.dynamodb.writing import TableStore
 from duecourse.domain.documents import from_document, to_document, without_defaults
-from duecourse.domain.jobs.cursor import Cursor, PlannedResume
+from duecourse.domain.jobs.cursor import Cursor, Firing, PlannedResume
 from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, MissedPolicy
 from duecourse.domain.schedules import ScheduleSpec
 from duecourse.stores import values
@@ -88,8 +89,15 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
             "bulk": cursor.bulk or None,
             "resume_at": None if cursor.resume is None else cursor.resume.at,
             "resume_catch_up": True if cursor.resume is not None and cursor.resume.catch_up else None,
+            "waited": waited(cursor),
         }
     )
+
+
+def waited(cursor: Cursor) -> str | None:
+    """Return the listed runs of a cursor as it is stored: occurrence, due time, and due time of the next one."""
+    runs = [(each.occurrence, each.due, each.following) for each in cursor.waited]
+    return values.document(runs) if runs else None
 
 
 def from_item(item: Item) -> Cursor:
@@ -99,7 +107,7 @@ def from_item(item: Item) -> Cursor:
     missed = rules.pop("missed")
     exclude, jitter_seconds = tuple(rules.pop("exclude", ())), rules.pop("jitter_seconds", 0)
     resume_at = values.optional_integer(item, "resume_at")
-    seed = rules.pop("seed", None)
+    seed, listed = rules.pop("seed", None), values.optional_text(item, "waited")
     deadlines = rules.pop("deadlines", None)
     return Cursor(
         tenant=tenant,
@@ -110,6 +118,7 @@ def from_item(item: Item) -> Cursor:
         missed=from_document(MissedPolicy, missed),
         resume=None if resume_at is None else PlannedResume(resume_at, "resume_catch_up" in item),
         seed=seed,
+        waited=tuple(Firing(at, due, at, following=following) for at, due, following in values.parse(listed or "[]")),
         deadlines=NO_DEADLINES if deadlines is None else from_document(DeadlineRules, deadlines),
         **values.read_fields(Cursor, item, _PLAIN),
     )

@@ -85,6 +85,7 @@ def _removed(claim: Claim, written: Item) -> tuple[str, ...]:
     Attributes that were never set are not included.
     """
     could_stand = ("slot", "due", "occurrence") + (("ending",) if claim.cursor.ending else ())
+    could_stand += ("waited",) if claim.cursor.waited else ()
     return tuple(name for name in could_stand if name not in written)
 
 

@@ -455,15 +455,18 @@ class DynamoJobStore(JobPages):
         return jobs
 
     def move(self, cursor: Cursor, moved: Cursor) -> bool:
-        was = {"generation": cursor.generation, "was_after": cursor.after}
-        left = "" if moved.remaining is None else ", #remaining = :remaining"
+        write = {"after": moved.after, "remaining": moved.remaining, "waited": cursor_item.waited(moved)}
+        write = {name: value for name, value in write.items() if value is not None}
+        known = cursor_item.waited(cursor)
         return self._update(
             job_key(cursor.tenant, cursor.job_id, CURSOR),
-            f"SET #after = :after{left}",
-            "#generation = :generation AND #after = :was_after",
-            **was,
-            after=moved.after,
-            remaining=moved.remaining,
+            "SET " + ", ".join(f"#{name} = :{name}" for name in write),
+            "#generation = :generation AND #after = :was_after AND "
+            + ("attribute_not_exists(#waited)" if known is None else "#waited = :was_waited"),
+            **write,
+            generation=cursor.generation,
+            was_after=cursor.after,
+            was_waited=known,
         )
 
     def change(
