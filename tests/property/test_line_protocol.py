@@ -440,7 +440,7 @@ def test_wait_queue_protocol_rate_and_key_are_kept_in_histories_drawn(wrong: Lef
 @pytest.mark.parametrize("rule", BREAKERS)
 @pytest.mark.parametrize("failures", [1, 2])
 def test_wait_queue_protocol_breaker_has_one_probe_and_no_run_is_forgotten(rule: str, failures: int) -> None:
-    assert explore(rule, jobs=2, left=Left(failures=failures), most=60_000).repairs == 0
+    assert explore(rule, jobs=2, left=Left(failures=failures), most=70_000).repairs == 0
 
 
 @pytest.mark.parametrize("wrong", ["a crash", "a lost answer", "a copy", "a refusal"])

@@ -16,12 +16,15 @@ from duecourse.domain.runs.overlap import holder_of
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import Complete, RunMessage
+from duecourse.ports import NoAnswerError
+from duecourse.stores.table import Delete, Put, Update
 from duecourse.usecases.worker.attempt import LaneWorker
 from tests.support.line_promises import BrokenError, Promises, limit_of
 from tests.support.repaired import repaired
-from tests.support.replayed import LEASE_SECONDS, Asked, Beginning, LostAnswerError, Replay
+from tests.support.replayed import LEASE_SECONDS, Asked, Beginning, Replay
 from tests.support.wait_queue_model import (
     ACTIVE,
+    QUEUED,
     READS,
     VISIBLE_AFTER_SECONDS,
     Kept,
@@ -35,7 +38,7 @@ from tests.support.wait_queue_model import (
 Step = tuple[tuple[object, ...], State]
 """What happens, in words and things, and the state after it."""
 
-LOST = LostAnswerError("no answer")
+LOST = NoAnswerError("no answer")
 SUCCEEDED, FAILED = Returned("fine"), Failed("HTTP 503", code="http.503")
 BUSY = Failed("HTTP 503", code="http.503", retry_after=60)
 REFUSED = Failed("HTTP 408", code="http.408")
@@ -46,9 +49,6 @@ OFTEN = 0.02
 
 MOST_STEPS = 20_000
 """Of a history that is drawn. Most have a few hundred."""
-
-DOUBLED = frozenset({"lock", "enter", "leave", "set_watch", "remove_calls", "spend", "set_breaker", "count_failure"})
-"""Conditional writes that the SDK makes again when their answer is lost: what comes back is the second one's."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Explorer:
     def beginning(self) -> State:
         """All runs are due, each with its message in the lane."""
         job, ids = self.case.job, [f"{self.case.job.id}{'-' * number}" for number in range(self.case.jobs)]
-        state = State(0, (), (), (), (), (), (), self.case.left, (), ())
+        state = State(0, (), (), (), self.case.left, (), ())
         first = int(job.created_at) + 60
         state = state._replace(time=first + 60 * self.case.runs)
         for number in range(self.case.runs):
@@ -211,7 +211,8 @@ class Explorer:
         limit = limit_of(self.shared.jobs[job]) or 0
         workers = tuple(sorted(each._replace(most=max(each.most, limit)) for each in state.workers))
         left = state.left._replace(limits=state.left.limits - 1)
-        active = tuple(local for local, number in state.records if self.kept.values[number].state in ACTIVE)
+        runs = self.shared.records(state)
+        active = tuple(self.kept.of(str(run.name)) for run in runs if run.state in ACTIVE)
         yield ("the limit is now", limit), state._replace(job=job, workers=workers, left=left, active=active)
 
     def _rest(self, state: State) -> Iterator[Step]:
@@ -249,7 +250,8 @@ class Explorer:
         holders = {lock.holder for lock in self.shared.held(state, line)}
         # It was first when it took its place.
         keeps_place = (run is not None and run.rate_key is not None) or holder_of(message, line) in holders
-        seen = () if keeps_place else tuple(place for place, _ in state.line)
+        queue = self.shared.stored(state, QUEUED)
+        seen = () if keeps_place else tuple((entry.line, entry.rest) for entry in queue)
         killed_at = state.time + LEASE_SECONDS
         # Beside a worker that has read a higher limit, this one may not be the only one to start.
         most = max([limit_of(self.shared.jobs[state.job]) or 0, *(each.most for each in state.workers)])
@@ -273,8 +275,8 @@ class Explorer:
         """Whoever works on a run completes it, once."""
         if self.case.job.completion is not Completion.CALLBACK:
             return
-        for local, number in state.records:
-            run = self.kept.values[number]
+        for run in self.shared.records(state):
+            local = self.kept.of(str(run.name))
             if run.state is RunState.WAITING and (local, run.attempt) not in state.asked_to_end:
                 nonce = f"complete-{run.name}-{run.attempt}"
                 message = RunMessage(run.identity, run.lane, float(state.time), nonce, run.attempt, command=Complete())
@@ -314,7 +316,7 @@ class Explorer:
                 lost = False if asked.what == "send" else LOST
                 yield (*said, "is refused"), self._answered(state._replace(left=fewer), worker, lost)
                 yield (*said, "answer lost"), self._answered(after._replace(left=fewer), worker, lost)
-                if asked.what in DOUBLED:
+                if asked.what == "write":  # the SDK repeats it, and what comes back is the second answer
                     second, twice = self.shared.answer(after, asked)
                     yield (*said, "made twice"), self._answered(twice._replace(left=fewer), worker, second)
         if left.crashes:
@@ -366,6 +368,10 @@ def _short(value: Any) -> str:
     match value:
         case Asked(what, with_):
             return f"{what}({', '.join(_short(each) for each in with_)})"
+        case Put(item=key) | Update(key=key) | Delete(key=key):
+            return f"{type(value).__name__} {_short(key)}"
+        case {"PK": {"S": partition}, "SK": {"S": sort}}:
+            return f"{partition} {sort}"
         case RunMessage():
             return f"{value.kind} {value.name.local[9:15]}" + (" (watch)" if value.watch else "")
         case Worker():

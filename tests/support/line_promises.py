@@ -7,12 +7,13 @@ from itertools import pairwise
 
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import Completion, Job
-from duecourse.domain.runs.overlap import Lock, has_place, position_in
-from duecourse.domain.runs.states import Queued, Retrying, Run, RunState, is_written_as, reason_of
+from duecourse.domain.runs.overlap import has_place, position_in
+from duecourse.domain.runs.states import Queued, Retrying, RunState, is_written_as, reason_of
 from duecourse.messages import MessageKind, RunMessage
+from duecourse.stores.keys import WATCH
 from duecourse.usecases.worker.overlap import MAX_CALLS
 from tests.support.replayed import Asked
-from tests.support.wait_queue_model import Kept, Left, Shared, State, Worker
+from tests.support.wait_queue_model import PLACE, QUEUED, RECORD, Kept, Left, Shared, State, Worker
 
 MAX_ABOUT_ONE_RUN = 4
 """How many messages about one run may be on their way at once: its start or call, its deadline, its completion, and
@@ -68,7 +69,8 @@ class Promises:
         self._hold_in_flight(state)
         if self.job.queue_limit is not None:
             more = len(asked)  # each worker may have counted the line before another one entered it
-            self._is(len(state.line) <= self.job.queue_limit + max(more, 1), "more wait than may")
+            waiting = len(self.shared.stored(state, QUEUED))
+            self._is(waiting <= self.job.queue_limit + max(more, 1), "more wait than may")
 
     def _hold_rate(self, state: State) -> None:
         """No more starts are paid than the rate allows, and none begins that is not paid."""
@@ -93,8 +95,7 @@ class Promises:
         """The runs whose target works on them."""
         alive = {each.with_[0] for each in asked if each.what == "end of call"}
         if self.job.completion is Completion.CALLBACK:
-            runs = [self._run(number) for _, number in state.records]
-            alive |= {str(run.name) for run in runs if run.state is RunState.WAITING}
+            alive |= {str(run.name) for run in self.shared.records(state) if run.state is RunState.WAITING}
         return alive
 
     def _hold_in_flight(self, state: State) -> None:
@@ -107,7 +108,7 @@ class Promises:
         places = max(limit_of(job) or 1 for job in self.shared.jobs)
         self._is(most <= min(places, MAX_CALLS) + wrong, f"{most} calls of the line are in flight")
         cancels = [message for message in about if message.kind is MessageKind.CANCEL]
-        waiting = len(state.records) + wrong
+        waiting = len(self.shared.stored(state, RECORD)) + wrong
         self._is(len(cancels) <= MAX_CANCELLATIONS * waiting, f"{len(cancels)} cancellations are in flight")
         others = Counter(str(message.name) for message in about if message.kind is not MessageKind.CANCEL)
         for name, count in others.items():
@@ -115,16 +116,15 @@ class Promises:
 
     def _hold_places(self, state: State) -> None:
         """A run that waits for a rate has a place of its key until its instant, however far that is."""
-        for _, number in state.records:
-            run = self._run(number)
+        for run in self.shared.records(state):
             waits = isinstance(run, Queued | Retrying) and run.rate_key is not None and not run.breaker
             if not isinstance(run, Queued | Retrying) or not waits or self.job.concurrency is None:
                 continue
             key, until = self.job.concurrency.key, run.not_before or 0.0
             if state.time > until:  # its message is late, as that of a worker that died
                 continue
-            of_key = [value for (line, _), value in state.locks if self.kept.values[line] == key_line(key)]
-            mine = [lock for lock in map(self._lock, of_key) if lock.holder == str(run.name)]
+            of_key = [place.value for place in self.shared.stored(state, PLACE) if place.line == key_line(key)]
+            mine = [lock for lock in of_key if lock.holder == str(run.name)]
             kept = any(has_place(replace(lock, until=0.0), run, key, now=until) for lock in mine)
             self._is(kept, f"{run.name} waits for the rate without a place of its key", ("time passes",))
 
@@ -141,16 +141,16 @@ class Promises:
                 if attempt == 1:
                     still = self.alive(state, others) & set(worker.beside)
                     self._in_order(state, worker, local, len(still), step)
-            case "write", (run, _):
-                standing = self.shared.record(state, str(run.name))
-                if standing is not None and standing.state.final and not is_written_as(run, standing):
-                    answer, _ = self.shared.answer(state, asked)
-                    self._is(answer is not None, "an end is written over", step)
+            case "write", _:
+                for old in self.shared.records(state):
+                    if old.state.final:
+                        new = self.shared.record(self.shared.answer(state, asked)[1], str(old.name))
+                        self._is(new is not None and is_written_as(new, old), "an end is written over", step)
 
     def hold_at_rest(self, state: State) -> None:
         """Where nothing can be done until time passes: a run that waits has no message; one watches."""
         self._hold_places(state)
-        watches = {self.kept.values[line]: self.kept.values[watch] for line, watch in state.watches}
+        watches = {each.line: each.value for each in self.shared.stored(state, WATCH)}
         named, with_message = Counter[str](), set[str]()
         for letter in state.lane:
             message: RunMessage = self.kept.values[letter.message]
@@ -164,8 +164,7 @@ class Promises:
         self._is(max(named.values(), default=0) <= 1, "several messages watch one line", ("time passes",))
         # After anything but a copy has gone wrong, the watch or a redelivered message finds it.
         if state.left._replace(copies=self.left.copies) == self.left:
-            for number in {place[0] for place, _ in state.line}:
-                line = self.kept.values[number]
+            for line in {entry.line for entry in self.shared.stored(state, QUEUED)}:
                 job = self.shared.jobs[state.job]
                 limit = (limit_of(job) if line.startswith("*") else job.active_limit) or 1
                 holders = {lock.holder for lock in self.shared.held(state, line)}
@@ -175,16 +174,18 @@ class Promises:
 
     def all_ended(self, state: State) -> bool:
         """Whether every run has come to its end."""
-        return bool(state.records) and all(self._run(number).state.final for _, number in state.records)
+        runs = self.shared.records(state)
+        return bool(runs) and all(run.state.final for run in runs)
 
     def hold_at_the_end(self, state: State) -> None:
         """When all is over."""
         spoilt = (state.left.watches, state.left.early) != (self.left.watches, self.left.early)
         # One that was lost, or noted after its message had come, leaves its item.
-        watch = () if spoilt else state.watches
-        for name, what in (("ACTIVE", self.shared.held(state)), ("QUEUE", state.line), ("WATCH", watch)):
+        watch = () if spoilt else self.shared.stored(state, WATCH)
+        queue = self.shared.stored(state, QUEUED)
+        for name, what in (("ACTIVE", self.shared.held(state)), ("QUEUE", queue), ("WATCH", watch)):
             self._is(not what, f"{name} is left at the end", ("the end",))
-        runs = [self._run(number) for _, number in state.records]
+        runs = self.shared.records(state)
         for run in runs:
             said = (run.state, reason_of(run))
             self._is(said in self._endings(run is runs[-1]), f"{run.name} has ended {said}", ("the end",))
@@ -211,21 +212,13 @@ class Promises:
         # A run that waits for its key has the lock of its job, and others may wait for that meanwhile.
         line = run.job_id if self.job.concurrency is None else key_line(run.key or "")
         mine, free = position_in(line, run), max(worker.most - still - 1, 0)
-        for place, number in state.line:
-            other = self.kept.values[number]
-            if place not in worker.seen or other.line != line or other.name == run.name:
+        for entry in self.shared.stored(state, QUEUED):
+            other = entry.value
+            if (entry.line, entry.rest) not in worker.seen or other.line != line or other.name == run.name:
                 continue
             before, newest = position_in(line, other) < mine, self.job.overlap.rule.only_newest and not other.key
             free -= before is not newest
             self._is(free >= 0, f"{local} starts before {other.name}", step)
-
-    def _lock(self, number: int) -> Lock:
-        lock: Lock = self.kept.values[number]
-        return lock
-
-    def _run(self, number: int) -> Run:
-        run: Run = self.kept.values[number]
-        return run
 
     @staticmethod
     def _is(kept: bool, promise: str, step: tuple[object, ...] = ()) -> None:

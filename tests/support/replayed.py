@@ -5,20 +5,19 @@ answer more, it asks the next one. So the state of a worker is the list of its a
 and go on from it in several ways, and no threads are needed.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
-from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import Outcome
 from duecourse.messages import RunMessage
-from duecourse.ports import Call, Outgoing
+from duecourse.ports import Call, InlineExecutor, Outgoing
+from duecourse.stores.table import Item, Query, Returned, Table, Write
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkerRules
 from duecourse.wiring import Wiring
-from tests.support.workflows import NoWorkflows
 
 LEASE_SECONDS = 120
 """How long an invocation lives."""
@@ -37,16 +36,15 @@ class Beginning:
     at: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """What a worker asks of a port, or (`done`) what becomes of its message: the fate, and until when it is hidden."""
+    """What a worker asks for: the name and the arguments of a request to both tables (`stores.table.Tables`) or of a
+    question to another port, or (`done`) what becomes of its message: the fate, and until when it is hidden. Equal
+    questions are the same object.
+    """
 
     what: str
     with_: tuple[Any, ...] = ()
-
-
-class LostAnswerError(Exception):
-    """What the SDK raises when no answer came."""
 
 
 class _CutOff(BaseException):
@@ -54,6 +52,29 @@ class _CutOff(BaseException):
 
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
+
+
+@dataclass
+class _AskedTables:
+    """Both tables: each request is a question. Whether a read is consistent makes no difference."""
+
+    ask: Callable[..., Any]
+
+    def get(self, table: Table, key: Item, *, consistent: bool = True) -> Any:
+        return self.ask("get", table, key)
+
+    def get_many(self, table: Table, keys: Iterable[Item], *, consistent: bool = False) -> list[Item]:
+        """Other workers may write between the reads of two items of a batch."""
+        return [item for key in keys if (item := self.get(table, key)) is not None]
+
+    def query(self, query: Query) -> Any:
+        return self.ask("query", query)
+
+    def count(self, query: Query) -> Any:
+        return self.ask("count", query)
+
+    def write(self, write: Write, returned: Returned = Returned.NOTHING) -> Any:
+        return self.ask("write", write, returned)
 
 
 @dataclass
@@ -75,12 +96,13 @@ class Replay:
     _hidden_for: int | None = None
     _worker: Any = field(default=None)
     _jobs: dict[str, Job] = field(default_factory=dict)
+    _asked: dict[str, Asked] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         wiring, this = Wiring[Any](SimpleNamespace(result_buckets={}, run_retention_days=90)), cast(Any, self)
-        wiring.jobs = wiring.runs = wiring.timers = wiring.wait_queues = wiring.inputs = wiring.lanes = this
-        wiring.notices = wiring.bus = wiring.results = wiring.clock = wiring.randomness = this
-        wiring.workflows = NoWorkflows()
+        wiring.tables, wiring.executor = cast(Any, _AskedTables(self._ask)), InlineExecutor()
+        wiring.jobs = wiring.timers = wiring.lanes = wiring.notices = wiring.bus = wiring.results = this
+        wiring.clock = wiring.randomness = this
         self._worker = self.changed(wiring.worker(WorkerRules(self.job.lane, MAX_RECEIVES, 90), this, this))
 
     def asks(self, beginning: Beginning, answers: Sequence[tuple[Any, float]]) -> Asked:
@@ -100,32 +122,27 @@ class Replay:
             disposition, _ = self._worker.handle(received, beginning.at + LEASE_SECONDS)
         except _CutOff as cut:
             return cut.asked
-        return Asked("done", (disposition is Disposition.ACK, self._hidden_for))
+        return self._named("done", (disposition is Disposition.ACK, self._hidden_for))
+
+    def _named(self, what: str, with_: tuple[Any, ...]) -> Asked:
+        return self._asked.setdefault(repr((what, with_)), Asked(what, with_))
 
     def _ask(self, what: str, *with_: Any) -> Any:
         if self._position == len(self._answers):
-            raise _CutOff(Asked(what, with_))
+            raise _CutOff(self._named(what, with_))
         answer, self._now = self._answers[self._position]
         self._position += 1
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    # RunStore and JobStore: which of them is meant shows in the number of arguments.
+    # JobStore.
 
-    def get(self, tenant: str, job_id: str, local: str | None = None) -> Any:
-        return self._job(job_id) if local is None else self._ask("get", f"{job_id}.{local}")
-
-    def get_many(self, tenant: str, names: Collection[RunName]) -> dict[RunName, Any]:
-        """Other workers may write between the reads of two records of a batch."""
-        found = {name: self._ask("get", str(name)) for name in names}
-        return {name: run for name, run in found.items() if run is not None}
+    def get(self, tenant: str, job_id: str) -> Job:
+        return self._jobs.setdefault(job_id, replace(self.job, id=job_id))
 
     def snapshot(self, tenant: str, job_id: str) -> Any:
-        return self._ask("job", job_id) if self.changes else self._job(job_id)
-
-    def _job(self, job_id: str) -> Job:
-        return self._jobs.setdefault(job_id, replace(self.job, id=job_id))
+        return self._ask("job", job_id) if self.changes else self.get(tenant, job_id)
 
     @property
     def key_limits(self) -> Any:
@@ -133,56 +150,6 @@ class Replay:
 
     def get_cursor(self, *_: str) -> None:
         return None
-
-    def write(self, run: Any, previous: Any) -> Any:
-        return self._ask("write", run, previous)
-
-    def lock(self, tenant: str, job_id: str, lock: Any, previous: Any, *, place: int = 0) -> Any:
-        return self._ask("lock", job_id, lock, previous, place)
-
-    def locked(self, tenant: str, job_id: str) -> Any:
-        return self._ask("locked", job_id)
-
-    def locks(self, tenant: str, job_id: str) -> Any:
-        return dict(self._ask("locks", job_id))
-
-    # Wait queues.
-
-    def enter(self, message: RunMessage, *, expires_at: int) -> Any:
-        return self._ask("enter", message)
-
-    def leave(self, tenant: str, job_id: str, place: Any, *, through: int | None = None) -> Any:
-        return self._ask("leave", job_id, place, through)
-
-    def waiting(self, tenant: str, job_id: str, *, limit: int, newest: bool = False) -> Any:
-        return list(self._ask("waiting", job_id, limit, newest))
-
-    def length(self, tenant: str, job_id: str, *, limit: int) -> Any:
-        return self._ask("length", job_id, limit)
-
-    def spent(self, tenant: str, key: str, *, strongly: bool = False) -> Any:
-        return self._ask("spent", key)
-
-    def spend(self, tenant: str, key: str, move: Any, *, expires_at: int) -> Any:
-        return self._ask("spend", key, move)
-
-    def breaker(self, tenant: str, key: str, *, strongly: bool = False) -> Any:
-        return self._ask("breaker", key)
-
-    def count_failure(self, tenant: str, key: str, *, expires_at: int) -> Any:
-        return self._ask("count_failure", key)
-
-    def set_breaker(self, tenant: str, key: str, state: Any, previous: Any, *, expires_at: int) -> Any:
-        return self._ask("set_breaker", key, state, previous)
-
-    def watch(self, tenant: str, job_id: str) -> Any:
-        return self._ask("watch", job_id)
-
-    def set_watch(self, tenant: str, job_id: str, watch: Any, previous: Any, *, expires_at: int) -> Any:
-        return self._ask("set_watch", job_id, watch, previous)
-
-    def remove_calls(self, tenant: str, job_id: str, calls: Collection[str]) -> Any:
-        return self._ask("remove_calls", job_id, tuple(calls))
 
     # Lanes, Received, Caller.
 

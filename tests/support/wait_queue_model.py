@@ -1,26 +1,31 @@
-"""What workers share: records, locks, lines and lane of a few jobs and a key, as values. Every step makes a new state.
+"""What workers share: both tables and the lane, as values of a few jobs and a key. Every step makes a new state.
 
-All that is large is held once (`Kept`) and named by a number, so that states are compared and remembered cheaply.
+All that is large is held once (`Kept`, `Items`) and named by a number, so that states are compared and remembered
+cheaply. Requests to the tables are evaluated by `duecourse.testing.table`, each once for the items that it concerns.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, NamedTuple
 
+from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.breaker import BreakerState
-from duecourse.domain.runs.overlap import PAUSE, Lock, has_place, has_released, held_by, position_in
-from duecourse.domain.runs.rate import Change, Hold, Move, Recount, Spent, moved
-from duecourse.domain.runs.states import Run, RunState, is_written_as
+from duecourse.domain.runs.overlap import PAUSE, Lock, has_place, has_released, held_by
+from duecourse.domain.runs.rate import Spent
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.messages import RunMessage
-from duecourse.ports import Conflict, Watch
+from duecourse.stores.keys import BREAKER, LOCK, QUEUE_PREFIX, RATE, RUN_PREFIX, WATCH
+from duecourse.stores.runs import RunStore
+from duecourse.stores.table import Item, Put, Query, Scan, Table, Update
+from duecourse.stores.waits import WaitQueues
+from duecourse.testing.table import MemoryTables
 from tests.support.replayed import Asked
 
 VISIBLE_AFTER_SECONDS = 150
 """How long a delivered message is hidden from others."""
 
-READS = frozenset({"get", "job", "locked", "locks", "waiting", "length", "watch", "spent", "breaker"})
+READS = frozenset({"job", "get", "query", "count"})
 
 ACTIVE = frozenset({RunState.RUNNING, RunState.WAITING})
 
@@ -43,6 +48,65 @@ class Kept:
         return number
 
 
+RECORD, PLACE, QUEUED = RUN_PREFIX[:-1], LOCK, QUEUE_PREFIX[:-1]
+"""Kinds of items, as are WATCH, RATE and BREAKER: the sort keys up to the first `#`."""
+
+
+class Stored(NamedTuple):
+    """An item: whose it is (`line`: a job, or the line of a key), its kind and the rest of its sort key, and what the
+    stores read from it (`value`).
+    """
+
+    item: Item
+    line: str
+    kind: str
+    rest: str
+    value: Any
+
+    @property
+    def name(self) -> str:
+        """The run of a record."""
+        return f"{self.line}.{self.rest}"
+
+
+@dataclass
+class Items:
+    """Numbers for items, from 0 on. `expires_at` is left out except in records: no store reads it, and nothing expires
+    in a search.
+    """
+
+    values: list[Stored] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def of(self, item: Item) -> int:
+        """The number of an item."""
+        kind, _, rest = item["SK"]["S"].partition("#")
+        kept = {name: item[name] for name in sorted(item) if name != "expires_at" or kind == RECORD}
+        text = repr(kept)
+        number = self.numbers.get(text)
+        if number is None:
+            number = self.numbers[text] = len(self.values)
+            of, tenant, job_id = item["PK"]["S"].split("#")
+            line = key_line(job_id) if of == "KEY" else job_id
+            self.values.append(Stored(kept, line, kind, rest, _read(kept, tenant, line, kind, rest)))
+        return number
+
+
+def _read(item: Item, tenant: str, line: str, kind: str, rest: str) -> Any:
+    """What the stores read from an item."""
+    tables = MemoryTables()
+    tables.put_many(Table.RUNS, [item])
+    runs, queues = RunStore(tables), WaitQueues(tables)
+    if kind == RECORD:
+        return runs.get(tenant, line, rest)
+    if kind == PLACE:
+        return runs.locks(tenant, line)[int(rest or 0)]
+    if kind == QUEUED:
+        return queues.waiting(tenant, line, limit=1)[0]
+    of_key: dict[str, Any] = {WATCH: queues.watch, RATE: queues.spent, BREAKER: queues.breaker}
+    return of_key[kind](tenant, line if kind == WATCH else line[1:])
+
+
 class Letter(NamedTuple):
     """A message in the lane, visible from a time on. `copy`: SQS delivers it once more under the same id."""
 
@@ -54,17 +118,17 @@ class Letter(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """An invocation with one letter. `node` is what it has been answered; `seen` are the places (numbers of line and
-    position) that stood in line when it received the letter, none if its run had its place already. `most` is the
-    highest limit of active runs that it or a worker beside it may have read (0: none); with a limit above 1, `beside`
-    are the runs that were alive when it received the letter.
+    """An invocation with one letter. `node` is what it has been answered; `seen` are the entries of lines (line and
+    position) when it received the letter, none if its run had its place already. `most` is the highest limit of active
+    runs that it or a worker beside it may have read (0: none); with a limit above 1, `beside` are the runs that were
+    alive when it received the letter.
     """
 
     node: int
     message_id: int
     copy: int
     killed_at: int
-    seen: tuple[tuple[int, int], ...]
+    seen: tuple[tuple[str, str], ...]
     most: int = 0
     beside: tuple[str, ...] = ()
 
@@ -85,41 +149,32 @@ class Left(NamedTuple):
 
 
 class State(NamedTuple):
-    """Everything, by numbers of `Kept`: `locks` by line and place, `line` by line and position, `watches` by line;
-    `called` has each attempt that was called. `job` is the definition of the jobs that is in force. `rates` has the
-    starts of each rate key, `paid` when the paid starts begin. `breakers` has the breaker of each key, `probes` the
-    instants at which a breaker opened until then, a probe of it began, and its lease ends or it was given back.
+    """Everything, by numbers of `Items` and `Kept`: `called` has each attempt that was called. `job` is the definition
+    of the jobs that is in force. `paid` is when the paid starts begin. `probes` has the instants until which a breaker
+    was open, at which a probe of it began, and at which its lease ends or it was given back.
     `active` are the runs that became active under a former limit, until they end or wait: they may continue beyond the
     present one.
     """
 
     time: int
-    records: tuple[tuple[int, int], ...]
-    locks: tuple[tuple[tuple[int, int], int], ...]
-    line: tuple[tuple[tuple[int, int], int], ...]
-    watches: tuple[tuple[int, int], ...]
+    items: tuple[int, ...]
     lane: tuple[Letter, ...]
     workers: tuple[Worker, ...]
     left: Left
     called: tuple[tuple[int, int], ...]
     asked_to_end: tuple[tuple[int, int], ...]
     job: int = 0
-    rates: tuple[tuple[int, Spent], ...] = ()
     paid: tuple[float, ...] = ()
-    breakers: tuple[tuple[int, int], ...] = ()
     probes: tuple[tuple[int, int, int], ...] = ()
     active: tuple[int, ...] = ()
 
 
-def _pays(move: Change) -> bool:
-    """Whether the move pays for a start. A job with a slower rate pays and counts anew at once."""
-    match move:
-        case Move():
-            return move.counter == "paid"
-        case Recount():
-            return move.after.step > move.before.step
-        case Hold():
-            return False
+def _pays(update: Update, before: Spent, after: Spent) -> bool:
+    """Whether an update of a rate pays for a start. It counts anew if it also writes `line`: then it pays only for a
+    slower rate.
+    """
+    names = {change.name for change in update.changes}
+    return "paid" in names and ("line" not in names or after.step > before.step)
 
 
 @dataclass
@@ -128,21 +183,29 @@ class Shared:
 
     kept: Kept
     jobs: tuple[Job, ...] = ()
-    conflicts: dict[int, Conflict] = field(default_factory=dict)
-    wait_queues: dict[tuple[int, ...], tuple[RunMessage, ...]] = field(default_factory=dict)
-    places: dict[tuple[int, tuple[Any, ...]], dict[int, Lock]] = field(default_factory=dict)
+    items: Items = field(default_factory=Items)
+    answers: dict[str, Any] = field(default_factory=dict)
+    answered: dict[tuple[Asked, tuple[int, ...]], tuple[Any, tuple[int, ...]]] = field(default_factory=dict)
     named: dict[tuple[int, str], Job] = field(default_factory=dict)
+
+    def stored(self, state: State, kind: str) -> list[Stored]:
+        """The items of a kind."""
+        return [stored for number in state.items if (stored := self.items.values[number]).kind == kind]
+
+    def records(self, state: State) -> list[Run]:
+        """The records of runs, in the order of the runs."""
+        records = self.stored(state, RECORD)
+        return [each.value for each in sorted(records, key=lambda each: self.kept.of(each.name))]
 
     def record(self, state: State, run_id: str) -> Run | None:
         """The record of a run."""
-        run: Run | None = self.kept.values[dict(state.records).get(self.kept.of(run_id), 0)]
-        return run
+        return next((each.value for each in self.stored(state, RECORD) if each.name == run_id), None)
 
     def held(self, state: State, line: str | None = None) -> list[Lock]:
         """The locks (of one line) that a run holds whose end is not recorded: their items remain."""
         held = []
-        for (number, _), value in state.locks:
-            lock, whose = self.kept.values[value], self.kept.values[number]
+        for place in self.stored(state, PLACE):
+            lock, whose = place.value, place.line
             if not lock.holder or line not in (None, whose):
                 continue
             holder = self.record(state, str(held_by(lock.holder, whose)))
@@ -154,149 +217,80 @@ class Shared:
 
     def is_paused(self, state: State, line: str) -> bool:
         """Whether the key of this line is paused."""
-        number = dict(state.locks).get((self.kept.of(line), PAUSE), 0)
-        return number > 0 and state.time < self.kept.values[number].until
+        places = (each for each in self.stored(state, PLACE) if each.line == line and each.rest == str(PAUSE))
+        return any(state.time < place.value.until for place in places)
 
     def job(self, state: State, job_id: str) -> Job:
         """A job as it is defined now."""
         return self.named.setdefault((state.job, job_id), replace(self.jobs[state.job], id=job_id))
 
+    def tables(self, numbers: tuple[int, ...]) -> MemoryTables:
+        """Both tables with these items."""
+        tables = MemoryTables()
+        tables.put_many(Table.RUNS, [self.items.values[number].item for number in numbers])
+        return tables
+
     def answer(self, state: State, asked: Asked) -> tuple[Any, State]:
         """What a port answers, and the state after it."""
-        of = self.kept.of
         match asked.what, asked.with_:
-            case (("get" | "write"), _):
-                return self._of_record(state, asked)
             case "job", (job_id,):
                 return self.job(state, job_id), state
-            case "locked", (line,):
-                return self.kept.values[dict(state.locks).get((of(line), 0), 0)], state
-            case "locks", (line,):
-                key = of(line), state.locks
-                if key not in self.places:
-                    own = ((place, value) for (number, place), value in state.locks if number == of(line))
-                    self.places[key] = {place: self.kept.values[value] for place, value in own}
-                return self.places[key], state
-            case "lock", (line, lock, previous, place):
-                locks, where = dict(state.locks), (of(line), place)
-                standing: Lock | None = self.kept.values[locks.get(where, 0)]
-                if standing in (None, previous, lock):
-                    locks[where] = of(lock)
-                    return None, state._replace(locks=tuple(sorted(locks.items())))
-                return standing, state
-            case (("enter" | "leave" | "waiting" | "length"), _):
-                return self._of_line(state, asked)
-            case (("spent" | "spend" | "breaker" | "count_failure" | "set_breaker"), _):
-                return self._of_rate(state, asked) if asked.what.startswith("spen") else self._of_breaker(state, asked)
-            case (("watch" | "set_watch" | "remove_calls"), _):
-                return self._of_watch(state, asked)
             case "send", (message, delay):
                 return True, self.posted(state, message, delay)
-            case _:
-                raise AssertionError(f"nobody answers {asked}")
+        concerned = tuple(number for number in state.items if _concerns(asked, self.items.values[number].item))
+        found = self.answered.get((asked, concerned))
+        if found is None:
+            assert getattr(asked.with_[0], "table", asked.with_[0]) is Table.RUNS, f"nobody answers {asked}"
+            tables = self.tables(concerned)
+            answer = getattr(tables, asked.what)(*asked.with_)
+            reads = asked.what in READS
+            after = concerned if reads else tuple(map(self.items.of, tables.scan(Scan(Table.RUNS)).items))
+            found = self.answered[asked, concerned] = self.answers.setdefault(repr(answer), answer), after
+        answer, after = found
+        if asked.what in READS or not answer.held:
+            return answer, state
+        items = tuple(sorted({*state.items}.difference(concerned).union(after)))
+        old, new = (next((self.items.values[number] for number in each), None) for each in (concerned, after))
+        return answer, self._noted(state._replace(items=items), asked.with_[0], old, new)
 
-    def _of_watch(self, state: State, asked: Asked) -> tuple[Any, State]:
-        line, *changes = asked.with_
-        watches, number = dict(state.watches), self.kept.of(line)
-        standing: Watch | None = self.kept.values[watches.pop(number, 0)]
-        match asked.what:
-            case "watch":
-                return standing, state
-            case "remove_calls":
-                watch = None if standing is None else replace(standing, calls=standing.calls - set(changes[0]))
-                answer: Any = self.kept.values[self.kept.of(watch)]
-            case _:
-                watch, previous = changes
-                if standing != previous:  # told apart by the nonce, new each time, and the calls
-                    return False, state
-                answer = True
-        if watch is not None:
-            watches[number] = self.kept.of(watch)
-        return answer, state._replace(watches=tuple(sorted(watches.items())))
-
-    def _of_record(self, state: State, asked: Asked) -> tuple[Any, State]:
-        if asked.what == "get":
-            return self.record(state, *asked.with_), state
-        return self._write(state, *asked.with_)
-
-    def _of_rate(self, state: State, asked: Asked) -> tuple[Any, State]:
-        key, *moves = asked.with_
-        rates, number = dict(state.rates), self.kept.of(key)
-        spent, made, paid = rates.get(number, Spent()), False, state.paid
-        if not moves:
-            return self.kept.values[self.kept.of(spent)], state
-        made, rates[number] = moved(spent, moves[0])
-        if made and _pays(moves[0]):
+    def _noted(self, state: State, write: Any, old: Stored | None, new: Stored | None) -> State:
+        """The state with what the promises need to know of a write."""
+        before = None if old is None else old.value
+        if new is None:
+            return state
+        if new.kind == RECORD and new.value.state not in ACTIVE:
+            number = self.kept.of(new.name)
+            return state._replace(active=tuple(each for each in state.active if each != number))
+        if new.kind == RATE and _pays(write, before or Spent(), new.value):
             burst = max(job.rate.burst for job in self.jobs if job.rate is not None)
-            after = rates[number]  # the worker may hold the start until then, as `start_paid_by`
-            paid = (*paid, max(float(state.time), (after.paid - burst * after.step) / 1_000_000))
-        answer = self.kept.values[self.kept.of((made, rates[number]))]
-        return answer, state._replace(rates=tuple(sorted(rates.items())), paid=paid)
-
-    def _of_breaker(self, state: State, asked: Asked) -> tuple[Any, State]:
-        key, *changes = asked.with_
-        breakers, number, values, of = dict(state.breakers), self.kept.of(key), self.kept.values, self.kept.of
-        before: BreakerState = values[breakers.get(number, 0)] or BreakerState()
-        if asked.what == "breaker":
-            return values[of(before)], state
-        if asked.what == "count_failure":
-            after = replace(before, failures=before.failures + 1)
-            answer: Any = values[of(after)]
-        else:
-            after = changes[0] if before == changes[1] else before
-            answer = values[of((after == changes[0], after))]
-        probes = state.probes
-        if after.probe and after.probe != before.probe:
-            probes = (*probes, (after.open_until, state.time, after.probe_until))
-        elif before.probe and not after.probe and after.open_until == before.open_until:  # it is given back
-            probes = (*probes[:-1], (*probes[-1][:2], state.time))
-        breakers[number] = of(after)
-        return answer, state._replace(breakers=tuple(sorted(breakers.items())), probes=probes)
-
-    def _of_line(self, state: State, asked: Asked) -> tuple[Any, State]:
-        values, of = self.kept.values, self.kept.of
-        match asked.what, asked.with_:
-            case "enter", (message,):
-                place = of(message.line), of(position_in(message.line, message))
-                standing = values[dict(state.line).get(place, 0)]
-                if standing is not None and standing.starts >= message.starts:
-                    return False, state
-                others = [each for each in state.line if each[0] != place]
-                return True, state._replace(line=self._sorted([*others, (place, of(message))]))
-            case "leave", (line, position, through):
-                place = of(line), of(position)
-                entry = values[dict(state.line).get(place, 0)]
-                if entry is None or (through is not None and entry.starts > through):
-                    return False, state
-                return True, state._replace(line=tuple(each for each in state.line if each[0] != place))
-            case "waiting", (line, limit, newest):
-                own = [message for (number, _), message in state.line if number == of(line)]
-                numbers = tuple((own[::-1] if newest else own)[:limit])
-                if numbers not in self.wait_queues:
-                    self.wait_queues[numbers] = tuple(values[number] for number in numbers)
-                return self.wait_queues[numbers], state
-            case _:
-                line, limit = asked.with_
-                return min(sum(number == of(line) for (number, _), _ in state.line), limit), state
+            # The worker may hold the start until then, as `start_paid_by`.
+            paid = (new.value.paid - burst * new.value.step) / 1_000_000
+            return state._replace(paid=(*state.paid, max(float(state.time), paid)))
+        if new.kind == BREAKER:
+            return state._replace(probes=_probes(state, before or BreakerState(), new.value))
+        return state
 
     def posted(self, state: State, message: RunMessage, delay: float = 0) -> State:
         """The state with a message in the lane."""
         letter = Letter(ceil(state.time + delay), self.kept.of(("sent", message.nonce)), 0, 0, self.kept.of(message))
         return state._replace(lane=tuple(sorted([*state.lane, letter])))
 
-    def _write(self, state: State, run: Run, previous: Run | None) -> tuple[Any, State]:
-        run_id = str(run.name)
-        standing = self.record(state, run_id)
-        if (standing is None) != (previous is None) or (
-            standing is not None and previous is not None and not is_written_as(standing, previous)
-        ):
-            if standing is not None and is_written_as(run, standing):
-                return None, state
-            return self.conflicts.setdefault(self.kept.of(standing), Conflict(standing)), state
-        number = self.kept.of(run_id)
-        records = dict(state.records) | {number: self.kept.of(run)}
-        active = tuple(each for each in state.active if each != number or run.state in ACTIVE)
-        return None, state._replace(records=tuple(sorted(records.items())), active=active)
 
-    def _sorted(self, line: Sequence[tuple[tuple[int, int], int]]) -> tuple[tuple[tuple[int, int], int], ...]:
-        return tuple(sorted(line, key=lambda each: (each[0][0], self.kept.values[each[0][1]])))
+def _concerns(asked: Asked, item: Item) -> bool:
+    """Whether a request reads or writes this item, if a query selects its whole partition."""
+    match asked.with_:
+        case (Query(partition=partition),):
+            return bool(item["PK"]["S"] == partition)
+        case (Table(), key) | (Put(item=key), _):
+            pass
+        case (write, _):
+            key = write.key
+    return bool(item["PK"] == key["PK"] and item["SK"] == key["SK"])
+
+
+def _probes(state: State, before: BreakerState, after: BreakerState) -> tuple[tuple[int, int, int], ...]:
+    if after.probe and after.probe != before.probe:
+        return (*state.probes, (after.open_until, state.time, after.probe_until))
+    if before.probe and not after.probe and after.open_until == before.open_until:  # it is given back
+        return (*state.probes[:-1], (*state.probes[-1][:2], state.time))
+    return state.probes
