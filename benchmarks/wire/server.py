@@ -104,8 +104,8 @@ class Wire:
 
     def _page(self, query: dict[str, Any]) -> bytes:
         """Return page n of a slot. The key for the next page is its number."""
-        values = query["ExpressionAttributeValues"]
-        pages = self.pages.get(values[":slot"]["S"], []) if ":slot" in values else []
+        slots = (value.get("S") for value in query["ExpressionAttributeValues"].values())
+        pages = next((self.pages[slot] for slot in slots if slot in self.pages), [])
         number = int(query["ExclusiveStartKey"]["page"]["N"]) if "ExclusiveStartKey" in query else 0
         if number >= len(pages):
             return b'{"Items":[],"Count":0,"ScannedCount":0}'
