@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from duecourse.cli.local.emulator.environment import without_proxy
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores, Stores
 from tests.support import emulators, in_process
 from tests.support.shared import shared
-from tests.support.tables import Stores, Tables, create_tables
+from tests.support.tables import Tables, create_tables
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -63,7 +63,7 @@ def dynamodb_tables(request: pytest.FixtureRequest) -> Tables:
 def any_tables(request: pytest.FixtureRequest) -> Stores:
     """The same tables, and the stores of duecourse.testing: for tests that only use the stores."""
     if request.param == "memory":
-        return MemoryTables()
+        return MemoryStores()
     endpoint: str = request.getfixturevalue(request.param)
     return create_tables(emulators.client("dynamodb", endpoint))
 

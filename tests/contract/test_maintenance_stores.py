@@ -19,9 +19,10 @@ from duecourse.ports import Finding, Input, Timer, Undecided
 from duecourse.stores.maintenance import AuditStore, RepairStore
 from duecourse.stores.runs import RunsInProgress
 from duecourse.testing.clock import SettableClock
+from duecourse.testing.stores import Stores
 from tests.support.jobs import NOON, cursor, job, moved, stored_job
 from tests.support.runs import run
-from tests.support.tables import Stores, Tables
+from tests.support.tables import Tables
 
 N = int(NOON)
 ELSEWHERE = "2026-11-21T15/0000"

@@ -10,7 +10,7 @@ from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.runs.walk import Place, place_after
 from duecourse.ports import InlineExecutor, RunStore
 from duecourse.testing.clock import SettableClock
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores
 from duecourse.usecases.runs.all_runs import FURTHER_PARTS, AllRuns, AllRunsPage
 from tests.support.examples import examples
 from tests.support.jobs import NOON, cursor, job
@@ -61,7 +61,7 @@ def test_all_runs_are_listed_once_and_in_order_down_to_the_reported_instant(
     until: int | None,
     skipped: int,
 ) -> None:
-    tables, clock = MemoryTables(), SettableClock(NOON)
+    tables, clock = MemoryStores(), SettableClock(NOON)
     jobs, store = tables.job_store(clock), tables.run_store()
     names = []
     for job_id in IDS[:count]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores, Stores
 from tests.support import in_process
-from tests.support.tables import Stores, Tables, create_tables
+from tests.support.tables import Tables, create_tables
 from tests.support.world import Office, World
 
 OVER_BOTH = {
@@ -51,7 +51,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def tables(request: pytest.FixtureRequest) -> Stores:
     """New tables of MiniStack's DynamoDB, which responds within this process, or stores in memory."""
-    return MemoryTables() if getattr(request, "param", "dynamodb") == "memory" else create_tables(in_process.dynamodb())
+    return MemoryStores() if getattr(request, "param", "dynamodb") == "memory" else create_tables(in_process.dynamodb())
 
 
 @pytest.fixture

@@ -39,13 +39,12 @@ from duecourse.ports import (
 from duecourse.settings import AllowedTargets, ApiSettings
 from duecourse.telemetry import function_logger
 from duecourse.testing.clock import Numbered, SettableClock
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores, Stores
 from duecourse.wiring import Wiring
 from tests.support.api_events import api_event, json_event
 from tests.support.jobs import NOON
 from tests.support.limits import FixedAlarms, FixedDepths, FixedMetrics, MemoryLimits, MemoryMark
 from tests.support.openapi import check_answer
-from tests.support.tables import Stores
 from tests.support.tasks import Registered
 from tests.support.wheel import Wheel
 from tests.support.workflows import NoWorkflows
@@ -188,11 +187,11 @@ class ApiClient:
     depths: Depths = field(default_factory=FixedDepths)
     alarms: StageAlarms = field(default_factory=FixedAlarms)
     metrics: StageMetrics = field(default_factory=FixedMetrics)
-    inputs: Inputs = field(default_factory=lambda: MemoryTables().inputs())
-    timers: Timers = field(default_factory=lambda: MemoryTables().timers())
+    inputs: Inputs = field(default_factory=lambda: MemoryStores().inputs())
+    timers: Timers = field(default_factory=lambda: MemoryStores().timers())
     workflows: WorkflowStore = field(default_factory=NoWorkflows)
-    reports: TenantReports = field(default_factory=lambda: MemoryTables().tenant_reports())
-    in_progress: RunsInProgress = field(default_factory=lambda: MemoryTables().runs_in_progress())
+    reports: TenantReports = field(default_factory=lambda: MemoryStores().tenant_reports())
+    in_progress: RunsInProgress = field(default_factory=lambda: MemoryStores().runs_in_progress())
     waiting_lines: Any = field(default_factory=EmptyLines)
     caller: Mapping[str, Any] | None = None
     """The caller in the result of the gateway's authorizer, as created by `jwt_caller`."""

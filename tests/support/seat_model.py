@@ -10,6 +10,7 @@ job with a seat is in progress.
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
 
 from duecourse.domain.jobs.job import Lane, Overlap
@@ -20,10 +21,11 @@ from duecourse.domain.runs.transitions import becomes, cancelled, dead, succeede
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.limits import WORKER_SECONDS
+from duecourse.stores.run_item import lock_item, to_item
+from duecourse.stores.runs import RunStore
+from duecourse.stores.table import Table
 from duecourse.testing.clock import SettableClock
-from duecourse.testing.memory.items import Items
-from duecourse.testing.memory.jobs import MemoryJobStore
-from duecourse.testing.memory.runs import MemoryRunStore, MemoryWaitQueues
+from duecourse.testing.stores import MemoryStores
 from duecourse.usecases.worker.overlap import Held, Overlaps
 from tests.support.jobs import NOON, job
 from tests.support.runs import run
@@ -133,10 +135,9 @@ def _later(state: State, now: float) -> State:
 def _workflow(rules: Rules, state: State, number: int, one: One) -> Iterator[tuple[str, Lock | None, One]]:
     """What the workers of the workflow's run may do."""
     record, now = one.record, state.now + rules.workflow_clock
-    overlaps, store = _overlaps(state, now)
+    records = tuple(each.record for each in state.runs if each.record is not None)
     if one.ended and record is not None:
-        overlaps.release(WORKFLOW, record)
-        free = store.items.locks.get(("default", WORKFLOW.id))
+        free = _released(state.lock, records, record, now)
         yield "releases the lock", rules.released(free), one._replace(ended=False)
         yield "dies before it releases the lock", state.lock, one._replace(ended=False)
         return
@@ -146,10 +147,9 @@ def _workflow(rules: Rules, state: State, number: int, one: One) -> Iterator[tup
         return
     if _may_start(record, now):
         started = _started(record, number, now)
-        taken = overlaps.take(WORKFLOW, Start(started, record, "due", record), now + INVOCATION)
+        taken, lock = _taken(state.lock, records, Start(started, record, "due", record), now)
         if isinstance(taken, Held):
             until = rules.written(latest(started.called_until, taken.called_until, 0.0) or 0.0)
-            lock = store.items.locks["default", WORKFLOW.id]
             starts = Start(replace(started, called_until=until), record, "due", record)
             yield "takes the lock", lock, one._replace(starts=starts)
     if record is None or isinstance(record, Final):
@@ -211,14 +211,27 @@ def _step(rules: Rules, state: State, one: One) -> Iterator[tuple[str, Lock | No
         yield "has its step's call end", state.lock, one._replace(worker=None)
 
 
-def _overlaps(state: State, now: float) -> tuple[Overlaps, MemoryRunStore]:
-    items = Items()
-    if state.lock is not None:
-        items.locks["default", WORKFLOW.id] = state.lock
-    for one in state.runs:
-        if one.record is not None:
-            items.put_run(one.record)
-    store = MemoryRunStore(items)
-    return Overlaps(
-        store, MemoryWaitQueues(items), MemoryJobStore(items, SettableClock(now)), SettableClock(now)
-    ), store
+@cache
+def _released(lock: Lock | None, records: tuple[Run, ...], record: Run, now: float) -> Lock | None:
+    """The lock after its release."""
+    overlaps, store = _overlaps(lock, records, now)
+    overlaps.release(WORKFLOW, record)
+    return store.locked("default", WORKFLOW.id)
+
+
+@cache
+def _taken(lock: Lock | None, records: tuple[Run, ...], start: Start, now: float) -> tuple[object, Lock | None]:
+    """The answer to a start, and the lock after it."""
+    overlaps, store = _overlaps(lock, records, now)
+    return overlaps.take(WORKFLOW, start, now + INVOCATION), store.locked("default", WORKFLOW.id)
+
+
+def _overlaps(lock: Lock | None, records: tuple[Run, ...], now: float) -> tuple[Overlaps, RunStore]:
+    stores, clock = MemoryStores(), SettableClock(now)
+    locks = () if lock is None else (lock_item("default", WORKFLOW.id, lock),)
+    stores.tables.put_many(Table.RUNS, [*map(_item, records), *locks])
+    runs = stores.run_store()
+    return Overlaps(runs, stores.wait_queues(), stores.job_store(clock), clock), runs
+
+
+_item = cache(to_item)

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.runs.api_keys import ApiKey, key_text
-from duecourse.testing.memory.items import DueIndex, RunRecords
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.stores.keys import API_KEY_PREFIX, RATE
+from duecourse.stores.table import Scan, Table
+from duecourse.stores.tenants import SEATS_PREFIX
+from duecourse.testing.stores import MemoryStores
 from tests.support.api import HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, jwt_caller
 from tests.support.jobs import NOON
@@ -27,9 +29,6 @@ CALLERS: dict[str, tuple[str, ...]] = {
     "of a tag": ("jobs:read:tag=a", "jobs:write:tag=a"),
     "reader": ("jobs:read",),
 }
-NOT_COMPARED = {"lock", "buckets", "api_key_versions"}
-"""A refused request costs tokens."""
-
 PLAIN = {"target": HTTP_TARGET, "tags": ["a"]}
 MANUAL = {**PLAIN, "schedule": None}
 DAILY = {**PLAIN, "schedule": "0 3 * * *"}
@@ -78,25 +77,13 @@ DRY_BODIES = {
 }
 
 
-def plain_form(value: Any) -> Any:
-    """The value without places that a read has left empty."""
-    if isinstance(value, RunRecords):
-        return dict(value.runs)
-    if isinstance(value, DueIndex):
-        return plain_form(value.slots)
-    if isinstance(value, dict):
-        found = {name: plain_form(each) for name, each in value.items()}
-        return {name: each for name, each in found.items() if each not in ({}, 0)}
-    return set(value) if isinstance(value, set) else value
-
-
 class Office:
     """The stage and its API."""
 
     def __init__(self, quota: int = QUOTA) -> None:
-        tables = MemoryTables()
-        self.items = tables.items
-        self.world = World(tables)  # type: ignore[arg-type]  # the stores in memory have the same methods
+        stores = MemoryStores()
+        self.tables = stores.tables
+        self.world = World(stores)
         self.settings = api_settings(auth="jwt", job_quota=quota, operator_tenant="default", **tokens(100_000))
         self.connect()
 
@@ -133,7 +120,12 @@ class Office:
 
     def job(self, name: str) -> Any:
         """The stored job."""
-        return self.items.jobs["default", name]
+        return self.world.jobs.get("default", name)
+
+    @property
+    def job_ids(self) -> set[str]:
+        """The ids of all jobs."""
+        return {*self.world.jobs.page_ids("default", None, limit=1000, after=None).ids}
 
     def ask(self, asked: Asked) -> Answered:
         """Send the request."""
@@ -144,15 +136,21 @@ class Office:
         )
 
     def stored(self) -> dict[str, Any]:
-        """All items of all tables except the caller's tokens, and all messages."""
-        names = [each.name for each in fields(self.items) if each.name not in NOT_COMPARED]
-        found = {name: plain_form(getattr(self.items, name)) for name in names}
-        keys = self.items.api_keys.items()
-        found["api_keys"] = {where: replace(key, last_used_at=None) for where, key in keys}
-        # A request that looks for a free seat takes those of jobs that have ended.
-        seated = {job.id for job in self.items.jobs.values() if job.seated and job.counts}
-        found["seats"] = {where: seated & {*seats.holders} for where, seats in self.items.seats.items()}
-        return {name: each for name, each in found.items() if each} | {"sent": list(self.world.wheel.sent)}
+        """All items of both tables except the caller's tokens, and all messages."""
+        found = dict[str, object]()
+        for table in Table:
+            for item in self.tables.scan(Scan(table)).items:
+                partition, sort = item["PK"]["S"], item["SK"]["S"]
+                if sort == RATE:
+                    continue  # a refused request costs tokens
+                if sort.startswith(API_KEY_PREFIX):
+                    item.pop("last_used_at", None)
+                found[f"{partition} {sort}"] = item
+                if sort.startswith(SEATS_PREFIX):
+                    # A request that looks for a free seat takes those of jobs that have ended.
+                    jobs = (self.job(name) for name in item.get("holders", {}).get("SS", ()))
+                    found[f"{partition} {sort}"] = {job.id for job in jobs if job and job.seated and job.counts}
+        return {where: item for where, item in found.items() if item} | {"sent": list(self.world.wheel.sent)}
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from duecourse.stores import maintenance
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, failing, lost
 from duecourse.testing.stage import Stage, settings_of_a_test
+from duecourse.testing.stores import Stores
 from duecourse.usecases.dispatch.claim import outgoing
 from duecourse.usecases.dispatch.round import DispatchRules
 from duecourse.usecases.jobs.change import Draft, Edited
@@ -36,7 +37,6 @@ from duecourse.usecases.runs.requests import BackfillStarted, Later, OwnPayload,
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON, cursor
-from tests.support.tables import Tables
 from tests.support.wheel import Held, Wheel
 
 RULES = DispatchRules(shards=1, lookahead=300, horizon=840)
@@ -79,13 +79,13 @@ class RecordedCalls:
 class World(Stage):
     """Time is `clock`; `until` lets minutes pass: ticks at each full minute, workers whenever a message is visible."""
 
-    def __init__(self, tables: Tables, *, at: float = NOON, rules: DispatchRules = RULES) -> None:
+    def __init__(self, tables: Stores, *, at: float = NOON, rules: DispatchRules = RULES) -> None:
         clock = SettableClock(at)
         settings = replace(
             settings_of_a_test(), shards=rules.shards, lookahead_seconds=rules.lookahead, horizon_seconds=rules.horizon
         )
         super().__init__(clock, RecordedCalls(clock), settings, tables)
-        self.tables = tables
+        self.tables: Any = tables  # many tests read tables of an emulator directly
         self.caller: RecordedCalls
         self.wheel: Wheel = Wheel(clock)
         self.worker_clock: Clock = clock

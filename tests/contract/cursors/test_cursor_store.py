@@ -12,9 +12,10 @@ from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult
 from duecourse.stores.cursor_item import ShardRecord
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
+from duecourse.testing.stores import Stores
 from tests.support.client_faults import READS, WRITES, FaultyClient
 from tests.support.jobs import NOON, cursor, job, moved, stored_job
-from tests.support.tables import Stores, Tables
+from tests.support.tables import Tables
 
 SLOT = "2026-11-21T12/0000"
 JOB = job("rate(10 seconds)", id="a")

@@ -17,9 +17,10 @@ from duecourse.ports import BucketConflict, CreationTerms, JobQuotaError, JobSto
 from duecourse.stores.keys import key, tenant_key
 from duecourse.stores.tenants import PARTS, PORTION, part_of
 from duecourse.testing.clock import SettableClock
+from duecourse.testing.stores import Stores
 from duecourse.usecases.tenants import Limits
 from tests.support.jobs import NOON, cursor, job
-from tests.support.tables import Stores, Tables
+from tests.support.tables import Tables
 
 NOW = 1_795_262_400.123
 AT = 1_795_262_400_123_456_789

@@ -13,6 +13,7 @@ from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
 from duecourse.ports import InlineExecutor, NoAnswerError, WorkflowStore
 from duecourse.testing.faults import answering, around, before, failing
+from duecourse.testing.stores import Stores
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobChangedError, JobExistsError, JobVersionError, Precondition
 from duecourse.usecases.jobs.membership import CLAIM_SECONDS, RESERVED_SECONDS, StepError
@@ -28,7 +29,7 @@ from duecourse.usecases.workflows.manage import (
 )
 from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON
-from tests.support.tables import Stores, Tables
+from tests.support.tables import Tables
 from tests.support.world import Office, World
 
 RETENTION_DAYS = 365

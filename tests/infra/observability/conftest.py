@@ -6,9 +6,9 @@ failures are therefore tested with stores in memory, which respond ten times as 
 
 import pytest
 
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores, Stores
 from tests.support import in_process
-from tests.support.tables import Stores, create_tables
+from tests.support.tables import create_tables
 
 ON_TABLES = {
     *("AuditsFailed", "AuditsWaiting", "ClaimsFailed", "CleanUpsFailed", "CursorsOutsideIndex", "CursorsQuarantined"),
@@ -29,4 +29,4 @@ ON_TABLES = {
 def tables(request: pytest.FixtureRequest) -> Stores:
     """New tables of MiniStack's DynamoDB, which responds within this process, or stores in memory."""
     case = request.node.callspec.params.get("name") if hasattr(request.node, "callspec") else None
-    return create_tables(in_process.dynamodb()) if case in ON_TABLES else MemoryTables()
+    return create_tables(in_process.dynamodb()) if case in ON_TABLES else MemoryStores()

@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores, Stores
 from tests.support import in_process
 from tests.support.alarm_evaluator import ALARM, MetricAlarm
 from tests.support.jobs import NOON
 from tests.support.observed import Observed
 from tests.support.outages import HEALTHY, OUTAGES, TICKETS, Story
 from tests.support.stage_alarms import alarms, section_of
-from tests.support.tables import Stores, create_tables
+from tests.support.tables import create_tables
 from tests.support.template import ROOT
 
 ON_TABLES = {
@@ -23,7 +23,7 @@ ON_TABLES = {
 
 
 def tables(name: str) -> Stores:
-    return create_tables(in_process.dynamodb()) if name in ON_TABLES else MemoryTables()
+    return create_tables(in_process.dynamodb()) if name in ON_TABLES else MemoryStores()
 
 
 @pytest.fixture(autouse=True)

@@ -5,11 +5,11 @@ stores behave alike, and a request to an emulator's table takes ten times as lon
 import pytest
 
 from duecourse.testing.clock import SettableClock
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores, Stores
 from tests.support import in_process
 from tests.support.api import ApiClient
 from tests.support.jobs import NOON
-from tests.support.tables import Stores, Tables, create_tables
+from tests.support.tables import Tables, create_tables
 from tests.support.world import World
 
 IN_MEMORY = {
@@ -36,7 +36,7 @@ IN_MEMORY = {
 @pytest.fixture
 def tables(request: pytest.FixtureRequest) -> Stores:
     """New tables of MiniStack's DynamoDB, which responds within this process, or stores in memory."""
-    return MemoryTables() if request.path.stem in IN_MEMORY else create_tables(in_process.dynamodb())
+    return MemoryStores() if request.path.stem in IN_MEMORY else create_tables(in_process.dynamodb())
 
 
 @pytest.fixture

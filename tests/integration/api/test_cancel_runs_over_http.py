@@ -7,7 +7,7 @@ import pytest
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.testing.clock import SettableClock
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores
 from tests.support.api import BODY, ApiClient, api_settings
 from tests.support.api_events import jwt_caller
 from tests.support.callbacks import recorded
@@ -131,7 +131,7 @@ def test_cancel_runs_of_an_unknown_job_is_an_error(api: ApiClient) -> None:
 
 
 def test_cancel_runs_of_all_jobs_requires_the_scope_ops() -> None:
-    api = ApiClient.over(MemoryTables(), settings=api_settings(auth="jwt"))
+    api = ApiClient.over(MemoryStores(), settings=api_settings(auth="jwt"))
     recorded(api, run(created(api, "alpha"), RunState.RETRYING))
     api.caller = jwt_caller("default", "jobs:write")
     refused = api.post({"state": UNENDED}, CANCEL)

@@ -7,7 +7,7 @@ import pytest
 
 from duecourse.domain.instants import from_iso
 from duecourse.testing.clock import SettableClock
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores
 from tests.support.api import BODY, ApiClient, api_settings
 from tests.support.api_events import json_event, jwt_caller
 from tests.support.jobs import NOON, cursor, job, stored_job
@@ -140,7 +140,7 @@ def test_bulk_pause_by_ids_continues_after_a_cursor(tables: Tables) -> None:
 
 @pytest.mark.parametrize("action", ["pause", "resume"])
 def test_bulk_pause_by_a_tag_needs_the_ops_scope_and_by_ids_does_not(action: str) -> None:
-    api = ApiClient.over(MemoryTables(), settings=api_settings(auth="jwt"))
+    api = ApiClient.over(MemoryStores(), settings=api_settings(auth="jwt"))
     stored_job(api.jobs, "* * * * *", id="a", tags=("billing",))
     api.caller = jwt_caller("default", "jobs:write")
     assert api.post({"ids": ["a"]}, f"/v1/jobs/{action}").status == 200

@@ -9,8 +9,8 @@ from duecourse.checks.tenants import DOLLARS_A_MILLION, TenantFigures
 from duecourse.domain.maintenance.tenants import OTHERS, TenantReport
 from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
-from duecourse.testing.memory.metrics import MemoryMetrics
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.metrics import MemoryMetrics
+from duecourse.testing.stores import MemoryStores
 from tests.support.api import Answered, ApiClient, api_settings
 from tests.support.api_events import jwt_caller
 from tests.support.jobs import NOON, job
@@ -29,12 +29,12 @@ REPORT = TenantReport(
 
 
 @pytest.fixture
-def tables() -> MemoryTables:
-    return MemoryTables()
+def tables() -> MemoryStores:
+    return MemoryStores()
 
 
 @pytest.fixture
-def api(tables: MemoryTables) -> ApiClient:
+def api(tables: MemoryStores) -> ApiClient:
     settings = api_settings(auth="jwt", operator_tenant=OPERATOR)
     clock = SettableClock(NOON)
     api = ApiClient.over(tables, clock, settings=settings, metrics=MemoryMetrics(clock))
@@ -47,7 +47,7 @@ def refusal(answer: Answered) -> tuple[int, str]:
 
 
 def test_tenants_over_http_operators_read_the_figures_and_the_runs_of_all_tenants(
-    api: ApiClient, tables: MemoryTables
+    api: ApiClient, tables: MemoryStores
 ) -> None:
     tables.tenant_reports().keep(REPORT)
     waits = run(replace(job(), tenant=TENANT), RunState.WAITING)
@@ -76,7 +76,7 @@ def test_tenants_over_http_operators_read_the_figures_and_the_runs_of_all_tenant
 
 
 def test_tenants_over_http_stage_without_a_pass_lists_runs_in_progress_only(
-    api: ApiClient, tables: MemoryTables
+    api: ApiClient, tables: MemoryStores
 ) -> None:
     assert api.get("/v1/tenants").json["tenants"] == []
     tables.run_store().write(run(job(), RunState.QUEUED), None)
@@ -86,7 +86,7 @@ def test_tenants_over_http_stage_without_a_pass_lists_runs_in_progress_only(
     assert [(each["tenant"], each["jobs"], each["waiting"]) for each in answer.json["tenants"]] == [("default", 0, 1)]
 
 
-def test_tenants_over_http_response_is_reused_for_a_minute(api: ApiClient, tables: MemoryTables) -> None:
+def test_tenants_over_http_response_is_reused_for_a_minute(api: ApiClient, tables: MemoryStores) -> None:
     api.get("/v1/tenants")
     tables.tenant_reports().keep(REPORT)
     api.clock.advance(59)
@@ -95,7 +95,7 @@ def test_tenants_over_http_response_is_reused_for_a_minute(api: ApiClient, table
     assert api.get("/v1/tenants").json["as_of"] is not None
 
 
-def test_tenants_over_http_only_the_operator_tenant_may_read_them(api: ApiClient, tables: MemoryTables) -> None:
+def test_tenants_over_http_only_the_operator_tenant_may_read_them(api: ApiClient, tables: MemoryStores) -> None:
     tables.tenant_reports().keep(REPORT)
     api.caller = jwt_caller(TENANT, *SCOPES)
     answer = api.get("/v1/tenants")
@@ -110,14 +110,14 @@ def test_tenants_over_http_operator_tenant_needs_the_scope_ops(api: ApiClient) -
 
 
 def test_tenants_over_http_stage_without_an_operator_tenant_has_no_list() -> None:
-    api = ApiClient.over(MemoryTables(), SettableClock(NOON), settings=api_settings(auth="jwt"))
+    api = ApiClient.over(MemoryStores(), SettableClock(NOON), settings=api_settings(auth="jwt"))
     api.caller = jwt_caller(OPERATOR, *SCOPES)
     answer = api.get("/v1/tenants")
     assert refusal(answer) == (404, "unknown-path")
     assert "operator_tenant" in answer.json["detail"]
 
 
-def test_tenants_over_http_objectives_are_null_without_cloudwatch(tables: MemoryTables) -> None:
+def test_tenants_over_http_objectives_are_null_without_cloudwatch(tables: MemoryStores) -> None:
     api = ApiClient.over(tables, settings=api_settings(operator_tenant="default"), metrics=FixedMetrics("throttled"))
     answer = api.get("/v1/tenants")
     assert (answer.status, answer.json["objectives"]) == (200, None)

@@ -81,6 +81,6 @@ def test_any_move_is_one_plan(office: Office, api: ServedApi, seed: int) -> None
         for job, (place, _) in places.items():
             assert office.job(job).workflow == (place if place in WORKFLOWS else None)
             assert bool(office.job(job).schedule.expression) == (place == "schedule")
-        assert {name for _, name in office.items.jobs} == {*JOBS, *WORKFLOWS}
+        assert office.job_ids == {*JOBS, *WORKFLOWS}
         again = apply(api, text, "--dry-run")
         assert again.exit_code == 0, again.output

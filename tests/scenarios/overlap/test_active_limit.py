@@ -17,7 +17,7 @@ from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from duecourse.testing.faults import around, lost, throttled
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores
 from duecourse.usecases.worker.overlap import WATCH_SECONDS
 from tests.scenarios.overlap.test_storms import OUTAGE_SECONDS, SlowLane
 from tests.scenarios.overlap.test_wait_queue import complete, line, lose, told
@@ -298,7 +298,7 @@ def handled(world: World, batch: list[Any]) -> None:
 
 
 def test_active_limit_start_of_a_job_with_many_places_reads_no_records_while_one_is_free() -> None:
-    world, asked = World(MemoryTables()), list[str]()
+    world, asked = World(MemoryStores()), list[str]()
     world.run_store = CountedStore(world.run_store, asked)  # type: ignore[assignment]
     world.add(limited(active_limit=5, max_runs=8))
     world.until(NOON + 260)
@@ -331,7 +331,7 @@ def test_active_limit_job_that_is_due_every_second_sends_few_messages_after_an_o
 def test_active_limit_run_of_a_job_with_a_limit_costs_one_write_more_and_without_one_no_request_more(
     limit: int | None, before: list[str], after: list[str]
 ) -> None:
-    world, asked = World(MemoryTables()), list[str]()
+    world, asked = World(MemoryStores()), list[str]()
     world.run_store = CountedStore(world.run_store, asked)  # type: ignore[assignment]
     world.wait_queues = CountedStore(world.wait_queues, asked)  # type: ignore[assignment]
     world.add(limited(active_limit=limit, completion=Completion.RESPONSE))

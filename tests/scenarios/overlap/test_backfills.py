@@ -11,7 +11,7 @@ from duecourse.domain.jobs.job import Backoff, Completion, Concurrency, Overlap,
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Returned, WorkflowTarget
 from duecourse.messages import MessageKind
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores
 from duecourse.usecases.runs.requests import BackfillStarted
 from tests.scenarios.overlap.test_wait_queue import lose
 from tests.support.faulty import CountedStore
@@ -111,7 +111,7 @@ def test_backfills_of_which_a_run_was_redriven_is_still_limited(world: World) ->
 
 
 def test_backfills_with_a_limit_costs_one_write_per_run_and_without_one_nothing() -> None:
-    world = World(MemoryTables())
+    world = World(MemoryStores())
     world.add(job("0 * * * *", overlap=Overlap.ALLOW))
     asked = list[str]()
     world.run_store = CountedStore(world.run_store, asked)  # type: ignore[assignment]

@@ -28,7 +28,7 @@ from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Outgoing
 from duecourse.testing.faults import answering, around, before, lost, throttled
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores
 from duecourse.usecases.runs.key_limits import KeyUnknownError, NoPlaceError, PlaceTakenAgainError
 from duecourse.usecases.runs.requests import OwnPayload
 from duecourse.usecases.worker.overlap import WATCH_SECONDS, WaitQueueUnavailableError
@@ -658,7 +658,7 @@ def test_concurrency_keys_workers_side_by_side_never_start_more_runs_than_allowe
 def test_concurrency_keys_run_with_a_key_costs_one_write_more_and_without_one_no_request_more(
     concurrency: Concurrency | None, before: list[str], after: list[str]
 ) -> None:
-    world, asked = World(MemoryTables()), list[str]()
+    world, asked = World(MemoryStores()), list[str]()
     world.run_store = CountedStore(world.run_store, asked)  # type: ignore[assignment]
     world.wait_queues = CountedStore(world.wait_queues, asked)  # type: ignore[assignment]
     world.add(keyed(concurrency=concurrency, completion=Completion.RESPONSE))
@@ -669,7 +669,7 @@ def test_concurrency_keys_run_with_a_key_costs_one_write_more_and_without_one_no
 
 
 def test_concurrency_keys_records_of_all_places_are_read_with_one_request() -> None:
-    world, asked = World(MemoryTables()), list[str]()
+    world, asked = World(MemoryStores()), list[str]()
     two(world, limit=4, runs=1)
     world.add(keyed("tack", limit=4, max_runs=1))
     world.until(world.clock.now() + 60)
@@ -682,7 +682,7 @@ def test_concurrency_keys_records_of_all_places_are_read_with_one_request() -> N
 
 
 def test_concurrency_keys_waiting_run_enters_the_queue_with_one_write_and_reads_the_places_twice() -> None:
-    world, asked = World(MemoryTables()), list[str]()
+    world, asked = World(MemoryStores()), list[str]()
     world.run_store = CountedStore(world.run_store, asked)  # type: ignore[assignment]
     world.wait_queues = CountedStore(world.wait_queues, asked)  # type: ignore[assignment]
     world.add(keyed(max_runs=2))

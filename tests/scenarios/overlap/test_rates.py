@@ -26,7 +26,7 @@ from duecourse.domain.runs.states import Queued, Run, RunState, Skipped
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import around, lost, throttled
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores
 from tests.scenarios.overlap.test_concurrency_keys import all_runs, complete, line, states
 from tests.support.faulty import CountedStore, Skewed
 from tests.support.jobs import NOON, job
@@ -569,7 +569,7 @@ def test_rates_workers_side_by_side_start_no_more_than_the_rate(world: World) ->
 def test_rates_run_with_a_rate_costs_one_write_more_and_without_one_no_request_more(
     rate: Rate | None, before: list[str]
 ) -> None:
-    world, requests = World(MemoryTables()), list[str]()
+    world, requests = World(MemoryStores()), list[str]()
     world.run_store = CountedStore(world.run_store, requests)  # type: ignore[assignment]
     world.wait_queues = CountedStore(world.wait_queues, requests)  # type: ignore[assignment]
     world.add(rated(rate=rate))

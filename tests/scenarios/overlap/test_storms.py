@@ -14,7 +14,7 @@ from duecourse.domain.jobs.job import Completion, MissedMode, MissedPolicy, Over
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Outgoing
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores
 from tests.support.faulty import CountedStore
 from tests.support.jobs import NOON, job
 from tests.support.world import World
@@ -43,7 +43,7 @@ class SlowLane:
     _called: int = 0
 
     def __post_init__(self) -> None:
-        self.world = world = World(MemoryTables())
+        self.world = world = World(MemoryStores())
         world.jobs, world.wait_queues = (
             CountedStore(world.jobs, self.requests),
             CountedStore(world.wait_queues, self.requests),
@@ -135,7 +135,7 @@ def test_wait_queue_has_one_call_in_flight_for_each_job(overlap: Overlap) -> Non
 
 @pytest.mark.parametrize("copies", [1, 10])
 def test_wait_queue_calls_the_next_run_once_after_late_calls_of_an_ended_run(copies: int) -> None:
-    world = World(MemoryTables())
+    world = World(MemoryStores())
     world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=12))
     world.until(NOON + 750)
     (call,) = world.wait_queues.waiting("default", "tick-tock", limit=1)
@@ -153,7 +153,7 @@ def test_wait_queue_calls_the_next_run_once_after_late_calls_of_an_ended_run(cop
 
 
 def test_wait_queue_call_of_an_ended_run_removes_nothing_and_sends_nothing() -> None:
-    world = World(MemoryTables())
+    world = World(MemoryStores())
     world.add(job("* * * * *", overlap=Overlap.QUEUE, completion=Completion.CALLBACK, max_runs=4))
     world.until(NOON + 125)
     (call,) = world.wait_queues.waiting("default", "tick-tock", limit=1)

@@ -28,7 +28,7 @@ from duecourse.client import Page
 from duecourse.client.models import Run
 from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores
 from tests.support.api import ApiClient
 from tests.support.http_target import Seen, documents, http_target
 from tests.support.jobs import NOON as STORED_AT
@@ -330,7 +330,7 @@ def test_cli_empty_list_of_runs_says_so(cursor: str | None, said: str) -> None:
 
 
 def test_cli_successful_runs_of_all_jobs_come_in_order_and_continue_after_a_run() -> None:
-    api = ApiClient.over(MemoryTables(), SettableClock(STORED_AT + 7200))
+    api = ApiClient.over(MemoryStores(), SettableClock(STORED_AT + 7200))
     for number in range(90):
         job = stored_job("0 0 1 1 *", id=f"job-{number:02}")
         assert api.jobs.create(job, cursor(job))
@@ -382,7 +382,7 @@ def test_cli_today_is_the_local_day_and_table_times_are_local() -> None:
 
 @pytest.mark.parametrize("output", ["table", "wide", "name"])
 def test_cli_runs_of_a_job_since_a_time_include_all_states(output: str) -> None:
-    api = ApiClient.over(MemoryTables(), SettableClock(STORED_AT + 7200))
+    api = ApiClient.over(MemoryStores(), SettableClock(STORED_AT + 7200))
     job = stored_job("0 0 1 1 *", id="nightly", tags=("billing",))
     assert api.jobs.create(job, cursor(job))
     for state, after, count in ((RunState.SUCCEEDED, 0, 12), (RunState.DEAD, 600, 1), (RunState.SUCCEEDED, -86400, 3)):

@@ -12,7 +12,7 @@ from duecourse.client import Client
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.stores import MemoryStores
 from duecourse_schedules import ScheduleSpec
 from tests.support.api import ApiClient
 from tests.support.jobs import NOON, cursor
@@ -31,7 +31,7 @@ class Nightly:
     def __init__(
         self, expression: str, *, now: float = NOON, created: float = NOON - 10 * DAY, **changes: object
     ) -> None:
-        self.api = ApiClient.over(MemoryTables(), SettableClock(now))
+        self.api = ApiClient.over(MemoryStores(), SettableClock(now))
         self.job: Job = stored_job(expression, id="backup", at=created, **changes)
         assert self.api.jobs.create(self.job, cursor(self.job, now))
 

@@ -14,11 +14,11 @@ import pytest
 
 from duecourse.domain.targets.targets import Failed, SnsTarget, SqsTarget, Target
 from duecourse.ports import Clock, UsedKey
+from duecourse.stores.jobs import JobStore
 from duecourse.testing import Answer, Scheduler, TargetCall
 from duecourse.testing.clock import SettableClock
-from duecourse.testing.memory.jobs import MemoryJobStore
-from duecourse.testing.memory.tables import MemoryTables
 from duecourse.testing.stage import Stage, settings_of_a_test
+from duecourse.testing.stores import MemoryStores
 from duecourse.testing.targets import Secrets, Targets
 from duecourse.testing.transport import ApiTransport
 from tests.support.calls import a_call
@@ -168,25 +168,20 @@ def test_scheduler_answer_requires_a_job_that_is_called(scheduler: Scheduler, jo
         scheduler.answer(job_id, status=500)
 
 
-class Meeting(MemoryTables):
+class Meeting(MemoryStores):
     """Two requests that have both looked for their key before either of them creates its job."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.both = Barrier(2, timeout=60)
-        self.looks = count(1)
+    def job_store(self, clock: Clock, shards: int = 1) -> JobStore:
+        looked, looks = Barrier(2, timeout=60), count(1)
 
-    def job_store(self, clock: Clock, shards: int = 1) -> MemoryJobStore:
-        tables = self
-
-        class Store(MemoryJobStore):
+        class Store(JobStore):
             def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
                 found = super().used_key(tenant, digest, now=now)
-                if current_thread() is not main_thread() and next(tables.looks) <= 2:
-                    tables.both.wait()
+                if current_thread() is not main_thread() and next(looks) <= 2:
+                    looked.wait()
                 return found
 
-        return Store(self.items, clock, shards)
+        return Store(self.tables, shards=shards, clock=clock)
 
 
 def test_scheduler_answers_requests_of_two_threads_concurrently() -> None:

@@ -8,11 +8,11 @@ from difflib import get_close_matches
 from types import TracebackType
 from typing import Any, Self
 
+from duecourse.api.identity import DEFAULT_TENANT
 from duecourse.client import Client
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.ports import OutboundEvent
 from duecourse.testing.clock import SettableClock
-from duecourse.testing.memory.tables import MemoryTables
 from duecourse.testing.stage import Stage, settings_of_a_test
 from duecourse.testing.targets import Answer, Handler, Secrets, TargetCall, Targets
 from duecourse.testing.transport import URL, ApiTransport
@@ -45,8 +45,7 @@ class Scheduler:
         """
         clock = SettableClock(_instant(now))
         self._targets = Targets(clock, Secrets({} if secrets is None else dict(secrets)))
-        self._tables = MemoryTables()
-        self._stage = Stage(clock, self._targets, settings_of_a_test(tuple(allowed_actions)), self._tables)
+        self._stage = Stage(clock, self._targets, settings_of_a_test(tuple(allowed_actions)))
         self.transport = ApiTransport(self._stage.api)
         self.client = Client(self.url, transport=self.transport)
 
@@ -116,9 +115,10 @@ class Scheduler:
         self._targets.answer(job_id, Answer(status, body, headers or {}, code), times)
 
     def _check_called(self, job_id: str) -> None:
-        jobs = {known: job for (_, known), job in self._tables.items.jobs.copy().items()}
-        if (job := jobs.get(job_id)) is None:
-            near = get_close_matches(job_id, jobs, n=1)
+        store = self._stage.jobs
+        if (job := store.get(DEFAULT_TENANT, job_id)) is None:
+            ids = store.page_ids(DEFAULT_TENANT, None, limit=1000, after=None).ids
+            near = get_close_matches(job_id, ids, n=1)
             hint = f"did you mean {near[0]}?" if near else "create the job before its responses"
             raise ValueError(f"there is no job {job_id}; {hint}")
         is_workflow = isinstance(job.target, WorkflowTarget)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from duecourse.api.api import Api
 from duecourse.checks.facts import Alarms
@@ -20,25 +20,16 @@ from duecourse.ports import (
     CloudWatchUnavailableError,
     CursorStore,
     InlineExecutor,
-    Inputs,
-    JobStore,
     Progress,
     RegisteredTask,
-    RunsInProgress,
-    RunStore,
-    TenantLimits,
-    TenantReports,
     TickMark,
-    Timers,
-    WaitQueues,
-    WorkflowStore,
 )
 from duecourse.settings import ApiSettings
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.faults import around
-from duecourse.testing.memory.metrics import MemoryMetrics
-from duecourse.testing.memory.tables import MemoryTables
+from duecourse.testing.metrics import MemoryMetrics
 from duecourse.testing.outbox import Announced, RecordedEvents, RecordedPings, StoredResults
+from duecourse.testing.stores import MemoryStores, Stores
 from duecourse.testing.targets import Targets
 from duecourse.testing.wheel import Held, Wheel
 from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS, Dispatch
@@ -146,43 +137,6 @@ class FaultError(RuntimeError):
     """A fault of Duecourse itself. The message is the log entry that a function would have written."""
 
 
-class Stores(Protocol):
-    """The stores of a stage: MemoryTables, or DynamoDB tables."""
-
-    def job_store(self, clock: Clock, shards: int = 1) -> JobStore:
-        """Return the store of jobs. It uses the clock when it writes cursors."""
-
-    def cursor_store(self, clock: Clock) -> CursorStore:
-        """Return the store of cursors, timers and watermarks."""
-
-    def timers(self, shards: int = 1) -> Timers:
-        """Return the store of timers."""
-
-    def wait_queues(self) -> WaitQueues:
-        """Return the store of wait queues."""
-
-    def inputs(self) -> Inputs:
-        """Return the store of requests for runs."""
-
-    def workflows(self, clock: Clock) -> WorkflowStore:
-        """Return the store of workflow graphs and step outcomes."""
-
-    def run_store(self) -> RunStore:
-        """Return the store of run records."""
-
-    def limits(self) -> TenantLimits:
-        """Return the store of tenants' token buckets and job counts."""
-
-    def tenant_reports(self) -> TenantReports:
-        """Return the store of the figures of all tenants."""
-
-    def runs_in_progress(self) -> RunsInProgress:
-        """Return the counts of the runs in progress."""
-
-    def tick_mark(self) -> TickMark:
-        """Return the store of the last tick."""
-
-
 class Stage:
     """A stage whose time is `clock`, which `until` advances. Nothing happens except at ticks and when messages become
     visible.
@@ -212,7 +166,7 @@ class Stage:
         self.bus = RecordedEvents()
         self.results = StoredResults()
         self.pinger = RecordedPings()
-        stores: Stores = MemoryTables() if tables is None else tables
+        stores = MemoryStores() if tables is None else tables
         self.jobs = stores.job_store(clock, settings.shards)
         self.cursors = stores.cursor_store(clock)
         self.run_store = stores.run_store()
@@ -224,7 +178,7 @@ class Stage:
         self.tenant_reports, self.runs_in_progress = stores.tenant_reports(), stores.runs_in_progress()
         self.mark: TickMark = Ticked(clock, stores.tick_mark())
         self.trends = Trends()
-        self._items = stores.items if isinstance(stores, MemoryTables) else None
+        self._memory = stores.tables if isinstance(stores, MemoryStores) else None
         self._metrics = MemoryMetrics(clock)
         for shard in range(settings.shards):  # otherwise the first round would read more slots of the past
             self.cursors.advance_watermark(shard, bucket_of(clock.now() - WATERMARK_LAG_SECONDS))
@@ -298,13 +252,15 @@ class Stage:
         are skipped.
         """
         minute = (int(self.clock.now()) // MINUTE + 1) * MINUTE
-        if self._items is None:
+        if self._memory is None:
             return minute
-        first = self._items.index.first
+        first = self._memory.first_due()
         return None if first is None else max(minute, -(-(first - self.settings.lookahead_seconds) // MINUTE) * MINUTE)
 
     def tick(self, minute: int) -> None:
-        """Run a dispatch round for each shard."""
+        """Run a dispatch round for each shard. Expired items are removed first."""
+        if self._memory is not None:
+            self._memory.remove_expired(minute)
         for shard in range(self.settings.shards):
             self.note(self.round_of_dispatch()(shard, minute + DISPATCH_SECONDS))
 
