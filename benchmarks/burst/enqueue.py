@@ -8,16 +8,18 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil, gcd
+from typing import Any
 
 from benchmarks.burst.conductor import Conductor
 from benchmarks.burst.jobs import BURST, Placement, ShardJobs
 from benchmarks.burst.ledger import DISPATCHERS, DUE_WRITES, JOBS_WRITES, STOPPED
 from benchmarks.burst.limits import DOUBLING_SECONDS, INDEX_WRITES, PARTITION_WRITES
-from benchmarks.burst.rounds import TICK_SECONDS, Dispatchers, Mark, Station
+from benchmarks.burst.rounds import TICK_SECONDS, Dispatchers, Station
 from benchmarks.burst.settings import Scenario
 from benchmarks.burst.store import TENTH, Tables
 from duecourse.domain.jobs.job import MissedPolicy
 from duecourse.ports import InlineExecutor
+from duecourse.testing.stores import MemoryStores
 from duecourse.usecases.dispatch.tick import Tick
 
 SAMPLE_JOBS = 40_000
@@ -126,7 +128,9 @@ def enqueue(scenario: Scenario, placement: Placement, count: int | None = None) 
     most = max(min(scenario.setting.dispatchers, scenario.shards) * count // scenario.shards, 1)
     dispatchers = Dispatchers(conductor, stations, scenario, most, began)
     clock, lookahead = stations[0].clock, scenario.lookahead
-    tick = Tick(stations[0].cursors, dispatchers, Mark(), clock, InlineExecutor(), scenario.shards, lookahead)
+    cursors: Any = stations[0].cursors
+    mark = MemoryStores().tick_mark()
+    tick = Tick(cursors, dispatchers, mark, clock, InlineExecutor(), scenario.shards, lookahead)
     first = began + scenario.assumptions.tick_phase
 
     def left() -> int:

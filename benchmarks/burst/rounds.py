@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from random import Random
@@ -16,7 +16,6 @@ from benchmarks.burst.ledger import CALLS, COLD, DISPATCHERS, NEXT_TICK, ROUND, 
 from benchmarks.burst.limits import FIFO_CALLS, SEND_BATCH
 from benchmarks.burst.settings import Scenario
 from benchmarks.burst.store import Cursors, Lanes, RoundClock, Tables
-from duecourse.ports import Progress
 from duecourse.usecases.dispatch.claim import Claiming, Skipping
 from duecourse.usecases.dispatch.round import Dispatch, DispatchRules
 from duecourse.usecases.report import Report
@@ -68,7 +67,7 @@ class Station:
         ledger, given = Ledger(), scenario.assumptions
         clock = RoundClock(conductor, ledger)
         lanes = Lanes(clock, jobs, given)
-        cursors = Cursors(tables, clock, jobs, ledger, given)
+        cursors: Any = Cursors(tables, clock, jobs, ledger, given)
         untouched: Any = Untouched()
         dispatch = Dispatch(
             cursors=cursors,
@@ -84,32 +83,6 @@ class Station:
         """Run one round of the real dispatcher."""
         self.ledger.refused_by = None
         return self.dispatch(self.shard, deadline)
-
-
-class Mark:
-    """Implementation of ports.TickMark."""
-
-    def __init__(self) -> None:
-        self._last: float | None = None
-
-    def mark(self, at: float) -> None:
-        """See ports.TickMark."""
-        self._last = at
-
-    def last(self) -> float | None:
-        """See ports.TickMark."""
-        return self._last
-
-    def beat(self, function: str, at: float) -> None:
-        """See ports.TickMark. The simulation has no maintenance functions."""
-
-    def marks(self) -> Mapping[str, float]:
-        """See ports.TickMark."""
-        return {} if self._last is None else {"tick": self._last}
-
-    def progress(self) -> Progress:
-        """See ports.TickMark. It is not used."""
-        raise AssertionError("the tick asks for no progress")
 
 
 class Dispatchers:

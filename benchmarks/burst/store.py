@@ -124,7 +124,7 @@ class Lanes:
 
 
 class Cursors:
-    """Implementation of ports.CursorStore for one shard."""
+    """The methods of CursorStore that rounds and ticks use, for one shard."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Cursors:
         self.refused: Counter[str] = Counter()
 
     def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
-        """See ports.CursorStore. Each page after the first is read while the previous one is processed. Throttling is
+        """See CursorStore. Each page after the first is read while the previous one is processed. Throttling is
         only noticed when the page is needed.
         """
         self._clock.spend(self._given.query, TABLE)
@@ -156,7 +156,7 @@ class Cursors:
             yield page
 
     def has_due(self, slot: str, until: float) -> bool:
-        """See ports.CursorStore. A burst is due in every slot of its hour. The tick's concurrent queries take no time
+        """See CursorStore. A burst is due in every slot of its hour. The tick's concurrent queries take no time
         in the simulation.
         """
         return slot.startswith(bucket_of(BURST)) and until >= BURST
@@ -175,7 +175,7 @@ class Cursors:
         raise StoreBusyError(f"{self._ledger.busy} is used up")
 
     def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
-        """See ports.CursorStore. There are as many concurrent requests as connections. Throttled statements are retried
+        """See CursorStore. There are as many concurrent requests as connections. Throttled statements are retried
         with backoff.
         """
         given, size = self._given, int(STATEMENTS.value)
@@ -225,23 +225,23 @@ class Cursors:
         return again, refused_by
 
     def watermark(self, shard: int) -> str | None:  # noqa: ARG002 - the port's name
-        """See ports.CursorStore. Returns the usual watermark of a running shard."""
+        """See CursorStore. Returns the usual watermark of a running shard."""
         self._clock.spend(self._given.get, TABLE)
         return bucket_of(self._clock.now() - 2 * 3600)
 
     def advance_watermark(self, shard: int, bucket: str) -> bool:  # noqa: ARG002 - the port's names
-        """See ports.CursorStore."""
+        """See CursorStore."""
         self._clock.spend(self._given.get, TABLE)
         return True
 
     def highest_shards(self, shards: int) -> int:
-        """See ports.CursorStore."""
+        """See CursorStore."""
         return shards
 
     def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
-        """See ports.CursorStore. A burst has no timers."""
+        """See CursorStore. A burst has no timers."""
         return [Claimed(ClaimResult.WON)] * len(timers)
 
     def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:  # noqa: ARG002 - the port's name
-        """See ports.CursorStore. A burst has no invalid cursors, so a call is an error of the model."""
+        """See CursorStore. A burst has no invalid cursors, so a call is an error of the model."""
         raise AssertionError(f"a cursor of the burst was quarantined: {error}")

@@ -44,7 +44,7 @@ class VirtualClock:
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """Implementation of ports.Lanes and of the parts of ports.CursorStore that a round uses. Everything is accepted,
+    """Implementation of ports.Lanes and of the methods of CursorStore that a round uses. Everything is accepted,
     after the usual time.
     """
 
@@ -58,20 +58,20 @@ class Passing:
         return [True] * len(outgoing)
 
     def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:  # noqa: ARG002 - the port's name
-        """See ports.CursorStore."""
+        """See CursorStore."""
         self._pass(len(claims), STATEMENTS.value, self.given.claim)
         return [Claimed(ClaimResult.WON)] * len(claims)
 
     def watermark(self, shard: int) -> str:  # noqa: ARG002 - the port's name
-        """See ports.CursorStore."""
+        """See CursorStore."""
         return bucket_of(self.clock.now() - WATERMARK_LAG_SECONDS)
 
     def advance_watermark(self, shard: int, bucket: str) -> bool:  # noqa: ARG002 - the port's names
-        """See ports.CursorStore."""
+        """See CursorStore."""
         return True
 
     def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor]]:  # noqa: ARG002 - the port's name
-        """See ports.CursorStore."""
+        """See CursorStore."""
         self.clock.at += self.given.query
         if slot.startswith(bucket_of(self.found[0].due or 0)):
             yield from (self.found[begin : begin + PAGE] for begin in range(0, len(self.found), PAGE))

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.runs.walk import Place, place_after
-from duecourse.ports import InlineExecutor, RunStore
+from duecourse.ports import InlineExecutor
+from duecourse.stores.runs import RunStore
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.stores import MemoryStores
 from duecourse.usecases.runs.all_runs import FURTHER_PARTS, AllRuns, AllRunsPage

@@ -19,24 +19,15 @@ from duecourse.domain.runs.rate import Spent
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.domain.targets.oidc import OidcIssuer
 from duecourse.messages import RunMessage
-from duecourse.ports import (
-    Depths,
-    InlineExecutor,
-    Inputs,
-    JobStore,
-    Lanes,
-    RegisteredTask,
-    RunsInProgress,
-    RunStore,
-    StageAlarms,
-    StageMetrics,
-    TenantLimits,
-    TenantReports,
-    TickMark,
-    Timers,
-    WorkflowStore,
-)
+from duecourse.ports import Depths, InlineExecutor, Lanes, RegisteredTask, StageAlarms, StageMetrics
 from duecourse.settings import AllowedTargets, ApiSettings
+from duecourse.stores.inputs import Inputs
+from duecourse.stores.jobs import JobStore
+from duecourse.stores.maintenance import TenantReports
+from duecourse.stores.runs import RunsInProgress, RunStore
+from duecourse.stores.tenants import TenantLimits
+from duecourse.stores.tick_mark import TickMark
+from duecourse.stores.timers import Timers
 from duecourse.telemetry import function_logger
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.stores import MemoryStores, Stores
@@ -150,7 +141,7 @@ class Answered:
 
 
 class EmptyLines:
-    """The part of ports.WaitQueues that the API needs, with empty wait queues."""
+    """The part of WaitQueues that the API needs, with empty wait queues."""
 
     def waiting(self, *_: object, **__: object) -> list[RunMessage]:
         return []
@@ -189,7 +180,7 @@ class ApiClient:
     metrics: StageMetrics = field(default_factory=FixedMetrics)
     inputs: Inputs = field(default_factory=lambda: MemoryStores().inputs())
     timers: Timers = field(default_factory=lambda: MemoryStores().timers())
-    workflows: WorkflowStore = field(default_factory=NoWorkflows)
+    workflows: Any = field(default_factory=NoWorkflows)
     reports: TenantReports = field(default_factory=lambda: MemoryStores().tenant_reports())
     in_progress: RunsInProgress = field(default_factory=lambda: MemoryStores().runs_in_progress())
     waiting_lines: Any = field(default_factory=EmptyLines)

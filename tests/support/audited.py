@@ -4,8 +4,9 @@ from dataclasses import dataclass, field, replace
 
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.maintenance.audit import Turn
-from duecourse.ports import AuditStore, Claim, ClaimResult, Depth
+from duecourse.ports import Claim, ClaimResult, Depth
 from duecourse.stores import maintenance
+from duecourse.stores.maintenance import AuditStore
 from duecourse.usecases.maintenance.audit import Audit, AuditSteps, ClassifyGaps, CompareWindow
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON

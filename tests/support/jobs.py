@@ -8,7 +8,7 @@ from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.cursor import Cursor, cursor_for
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import HttpTarget
-from duecourse.ports import JobStore
+from duecourse.stores.jobs import JobStore
 from duecourse_schedules import ScheduleSpec
 
 NOON = from_iso("2026-11-21T12:00:00Z")

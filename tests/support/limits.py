@@ -7,11 +7,13 @@ from duecourse.checks.facts import Alarms, StageFigures
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.tenants.rate import Bucket, BucketChange, changed
 from duecourse.ports import BucketConflict, CloudWatchUnavailableError, Depth, Progress
+from duecourse.stores.tenants import TenantLimits
+from duecourse.stores.tick_mark import TickMark
 
 
 @dataclass
-class MemoryLimits:
-    """ports.TenantLimits. `reads` and `writes` count what a table would have been asked."""
+class MemoryLimits(TenantLimits):
+    """`reads` and `writes` count what a table would have been asked."""
 
     buckets: dict[str, Bucket] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)
@@ -42,8 +44,8 @@ class MemoryLimits:
 
 
 @dataclass
-class MemoryMark:
-    """ports.TickMark. `asked` counts how often somebody looked."""
+class MemoryMark(TickMark):
+    """`asked` counts how often somebody looked."""
 
     at: float | None = None
     watermarks: dict[int, str | None] = field(default_factory=dict)

@@ -11,7 +11,9 @@ from duecourse.domain.runs.overlap import Lock, LockRequest, Wait
 from duecourse.domain.runs.rate import Change, Move, Recount, Spent
 from duecourse.domain.runs.states import Queued, Retrying, Run
 from duecourse.messages import RunMessage
-from duecourse.ports import Conflict, RunStore, WaitQueues
+from duecourse.ports import Conflict
+from duecourse.stores.runs import RunStore
+from duecourse.stores.waits import WaitQueues
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.effects import SideEffects

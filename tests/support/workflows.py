@@ -21,7 +21,7 @@ SECOND_OF_ALL = 60
 
 
 class NoWorkflows:
-    """ports.WorkflowStore of a worker that meets none."""
+    """The WorkflowStore of a worker that meets none."""
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"{name} of the store of workflows is used for a run outside workflows")

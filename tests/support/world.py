@@ -19,8 +19,10 @@ from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import HttpTarget, Outcome, Returned
 from duecourse.messages import COMMANDS, MessageKind, RunMessage
-from duecourse.ports import Call, Clock, CursorStore, DeadLetterQueue, Outgoing, RepairStore, TenantReports
+from duecourse.ports import Call, Clock, DeadLetterQueue, Outgoing
 from duecourse.stores import maintenance
+from duecourse.stores.cursors import CursorStore
+from duecourse.stores.maintenance import RepairStore, TenantReports
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, failing, lost
 from duecourse.testing.stage import Stage, settings_of_a_test

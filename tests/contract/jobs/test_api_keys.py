@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.runs.api_keys import ApiKey, key_text
-from duecourse.ports import ApiKeyStore
+from duecourse.stores.api_keys import ApiKeyStore
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
 from tests.support.tables import Tables

@@ -9,16 +9,8 @@ import pytest
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.tenants.seats import Seats
-from duecourse.ports import (
-    Creation,
-    CreationTerms,
-    JobQuotaError,
-    JobStore,
-    NoAnswerError,
-    Refusal,
-    SeatsChangedError,
-    UsedKey,
-)
+from duecourse.ports import Creation, CreationTerms, JobQuotaError, NoAnswerError, Refusal, SeatsChangedError, UsedKey
+from duecourse.stores.jobs import JobStore
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import after, around, before
 from tests.support.jobs import NOON, cursor, job

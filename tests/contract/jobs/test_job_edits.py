@@ -15,7 +15,8 @@ import pytest
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.cursor import Cursor, plan
 from duecourse.domain.jobs.job import Job, JobState, Lane
-from duecourse.ports import Claim, ClaimResult, CreationTerms, JobFilter, JobQuotaError, JobStore, KeyUsedError, UsedKey
+from duecourse.ports import Claim, ClaimResult, CreationTerms, JobFilter, JobQuotaError, KeyUsedError, UsedKey
+from duecourse.stores.jobs import JobStore
 from duecourse.stores.tenants import total
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before

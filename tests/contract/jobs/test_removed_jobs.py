@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.job import Job, JobState, Reservation
-from duecourse.ports import CreationTerms, JobFilter, JobStore
+from duecourse.ports import CreationTerms, JobFilter
+from duecourse.stores.jobs import JobStore
 from duecourse.stores.tenants import total
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, cursor, job, stored_job

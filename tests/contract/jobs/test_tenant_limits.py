@@ -13,9 +13,10 @@ import pytest
 from duecourse.adapters.system import SystemClock
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.tenants.rate import Add, Bucket, BucketRules, Restart
-from duecourse.ports import BucketConflict, CreationTerms, JobQuotaError, JobStore, TenantLimits
+from duecourse.ports import BucketConflict, CreationTerms, JobQuotaError
+from duecourse.stores.jobs import JobStore
 from duecourse.stores.keys import key, tenant_key
-from duecourse.stores.tenants import PARTS, PORTION, part_of
+from duecourse.stores.tenants import PARTS, PORTION, TenantLimits, part_of
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.stores import Stores
 from duecourse.usecases.tenants import Limits

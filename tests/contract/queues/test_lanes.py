@@ -66,7 +66,7 @@ TENANTS = ("acme", "zenith")
 
 @dataclass
 class Wakings:
-    """Where timers wait (ports.Timers), and where the dispatcher clears them from."""
+    """Where timers wait (Timers), and where the dispatcher clears them from."""
 
     waiting: list[Timer] = field(default_factory=list)
 

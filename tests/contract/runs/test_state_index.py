@@ -13,7 +13,8 @@ from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.callbacks import Heartbeat, ProgressReport
 from duecourse.domain.runs.states import LISTED, UNSUCCESSFUL, Run, Running, RunState, state_since
-from duecourse.ports import RunStore, StateMark
+from duecourse.ports import StateMark
+from duecourse.stores.runs import RunStore
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.varied import record, varied

@@ -11,7 +11,8 @@ from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
 from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
-from duecourse.ports import InlineExecutor, NoAnswerError, WorkflowStore
+from duecourse.ports import InlineExecutor, NoAnswerError
+from duecourse.stores.workflows import WorkflowStore
 from duecourse.testing.faults import answering, around, before, failing
 from duecourse.testing.stores import Stores
 from duecourse.usecases.jobs.change import Draft

@@ -4,7 +4,8 @@ import pytest
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.workflows.graph import PART_STEPS, StepOutcome, StepOutcomes, WorkflowRef
-from duecourse.ports import GraphMissingError, WorkflowStore
+from duecourse.ports import GraphMissingError
+from duecourse.stores.workflows import WorkflowStore
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, stored_job
 from tests.support.tables import Tables

@@ -6,7 +6,9 @@ from typing import Any, cast
 
 from duecourse.domain.jobs.cursor import SkippedRange
 from duecourse.domain.runs.states import RunState
-from duecourse.ports import Claim, Claimed, ClaimResult, CursorStore, RunStore, StoreBusyError
+from duecourse.ports import Claim, Claimed, ClaimResult, StoreBusyError
+from duecourse.stores.cursors import CursorStore
+from duecourse.stores.runs import RunStore
 from duecourse.testing.faults import around, before
 from duecourse.usecases.dispatch.claim import MAX_GROUP, MIN_GROUP, GroupSize, Skipping
 from tests.support.faulty import CountedStore

@@ -14,7 +14,8 @@ from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import DUECOURSE, Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed
-from duecourse.ports import CursorStore, StoreBusyError
+from duecourse.ports import StoreBusyError
+from duecourse.stores.cursors import CursorStore
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from duecourse.usecases.jobs.job_errors import PauseEndError, Precondition

@@ -111,7 +111,7 @@ def test_clean_up_keeps_a_job_reactivated_by_an_edit(stage: Stage) -> None:
 
 @dataclass
 class Late:
-    """ports.RunStore: something happens right after it has looked for items, before the job is deleted."""
+    """RunStore: something happens right after it has looked for items, before the job is deleted."""
 
     then: Any
 

@@ -9,7 +9,8 @@ from duecourse.domain.runs.decision import AttemptContext, Ended, Transition
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.runs.transitions import decide
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.ports import Call, Claimed, ClaimResult, CursorStore
+from duecourse.ports import Call, Claimed, ClaimResult
+from duecourse.stores.cursors import CursorStore
 from duecourse.testing.faults import around, failing
 from duecourse.usecases.dispatch.round import DispatchRules
 from tests.support.jobs import NOON, job

@@ -11,7 +11,9 @@ from duecourse.domain.runs.states import Record, Run
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.graph import StepOutcome, StepOutcomes
 from duecourse.messages import MessageKind
-from duecourse.ports import Call, Conflict, Outgoing, RunStore, WorkflowRead, WorkflowStore
+from duecourse.ports import Call, Conflict, Outgoing, WorkflowRead
+from duecourse.stores.runs import RunStore
+from duecourse.stores.workflows import WorkflowStore
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 from tests.support.wheel import Held, Wheel
@@ -28,7 +30,7 @@ IN_BULK = replace(CHAIN, steps=tuple(replace(step, bulk=True) for step in CHAIN.
 
 @dataclass
 class LoggedRuns:
-    """ports.RunStore."""
+    """RunStore."""
 
     store: RunStore
     log: list[str]
@@ -48,7 +50,7 @@ class LoggedRuns:
 
 @dataclass
 class LoggedWorkflows:
-    """ports.WorkflowStore."""
+    """WorkflowStore."""
 
     store: WorkflowStore
     log: list[str]

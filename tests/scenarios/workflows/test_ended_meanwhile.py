@@ -8,7 +8,8 @@ from duecourse.domain.ids import RunName
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
-from duecourse.ports import Call, WorkflowRead, WorkflowStore
+from duecourse.ports import Call, WorkflowRead
+from duecourse.stores.workflows import WorkflowStore
 from tests.support.jobs import NOON
 from tests.support.workflows import add_workflow, graph_of
 from tests.support.world import World
@@ -18,7 +19,7 @@ CHAIN = graph_of({"extract": (), "load": ("extract",)})
 
 @dataclass
 class Slow:
-    """ports.WorkflowStore: something happens between reads of the workflow's run and what is done about them. Each of
+    """WorkflowStore: something happens between reads of the workflow's run and what is done about them. Each of
     `happens` says when (it is asked after each such read) and is done once.
     """
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from duecourse.domain.jobs.job import Precision
 from duecourse.domain.targets.targets import HttpTarget
-from duecourse.ports import CursorStore
+from duecourse.stores.cursors import CursorStore
 from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.report import Report
 from duecourse_schedules import ScheduleSpec

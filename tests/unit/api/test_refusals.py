@@ -15,7 +15,11 @@ from hypothesis import strategies as st
 
 from duecourse.api.problems import Problem
 from duecourse.domain.runs.callbacks import CallbackToken
-from duecourse.ports import AwsError, JobStore, NoAnswerError, RunStore, ServiceError, TenantLimits, TickMark
+from duecourse.ports import AwsError, NoAnswerError, ServiceError
+from duecourse.stores.jobs import JobStore
+from duecourse.stores.runs import RunStore
+from duecourse.stores.tenants import TenantLimits
+from duecourse.stores.tick_mark import TickMark
 from tests.support.api import BODY, Answered, ApiClient, Untouchable, untouchable_client
 from tests.support.api_events import REQUEST_ID, api_event, json_event
 

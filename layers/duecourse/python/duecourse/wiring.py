@@ -38,15 +38,11 @@ if TYPE_CHECKING:
     from duecourse.api.callback_app import CallbackParts
     from duecourse.domain.jobs.job import Lane
     from duecourse.ports import (
-        AuditStore,
         Bus,
         Caller,
         Clock,
-        CursorStore,
         Depths,
         Executor,
-        Inputs,
-        JobStore,
         Lanes,
         Notifier,
         Pinger,
@@ -54,23 +50,24 @@ if TYPE_CHECKING:
         Randomness,
         Received,
         RegisteredTask,
-        RepairStore,
         Results,
-        RunsInProgress,
-        RunStore,
         Secrets,
         StageAlarms,
         StageMetrics,
         Tasks,
-        TenantLimits,
-        TenantReports,
-        TickMark,
-        Timers,
         TokenSigner,
-        WaitQueues,
-        WorkflowStore,
     )
+    from duecourse.stores.cursors import CursorStore
+    from duecourse.stores.inputs import Inputs
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.maintenance import AuditStore, RepairStore, TenantReports
+    from duecourse.stores.runs import RunsInProgress, RunStore
     from duecourse.stores.table import Tables
+    from duecourse.stores.tenants import TenantLimits
+    from duecourse.stores.tick_mark import TickMark
+    from duecourse.stores.timers import Timers
+    from duecourse.stores.waits import WaitQueues
+    from duecourse.stores.workflows import WorkflowStore
     from duecourse.usecases.announce import Announcements
     from duecourse.usecases.dispatch.claim import Skipping
     from duecourse.usecases.dispatch.round import Dispatch

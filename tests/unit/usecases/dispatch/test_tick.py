@@ -21,7 +21,7 @@ AT = 1_795_262_700.0
 
 @dataclass
 class Shards:
-    """The part of ports.CursorStore that a tick needs, with entries by slot. A slot in `broken` cannot be read."""
+    """The part of CursorStore that a tick needs, with entries by slot. A slot in `broken` cannot be read."""
 
     entries: dict[str, float] = field(default_factory=dict)
     broken: str | None = None

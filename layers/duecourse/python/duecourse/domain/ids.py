@@ -103,7 +103,7 @@ class RunIdentity:
 
     - `generation`: the generation of the definition that enqueued the run.
     - `suffix`: marks a manual run (`.m…`, `.b…`), requested by `requested_by`.
-    - `own_payload`: the run is called with the payload of that request (ports.Inputs) instead of the job's payload.
+    - `own_payload`: the run is called with the payload of that request (stores.inputs) instead of the job's payload.
     - `count`, `through`: the number of missed occurrences that the run covers, and the last of them.
     - `correlation_id`: the id of the request that created the run, or of the round that enqueued it. None in data
       written before this field existed.

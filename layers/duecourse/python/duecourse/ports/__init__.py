@@ -1,20 +1,11 @@
-"""The interfaces that the use cases need. The same contract tests run against every adapter of a store."""
+"""The interfaces that the use cases need, and the records that stores and queues exchange with them."""
 
 from __future__ import annotations
 
-from duecourse.ports.api_keys import AllKeys, ApiKeyStore
+from duecourse.ports.api_keys import AllKeys
 from duecourse.ports.basics import Background, Clock, Executor, InlineExecutor, Randomness
-from duecourse.ports.calendars import CalendarPage, CalendarStore
-from duecourse.ports.cursors import (
-    BrokenCursor,
-    Claim,
-    Claimed,
-    ClaimResult,
-    CursorStore,
-    ShardQueue,
-    Timer,
-    Timers,
-)
+from duecourse.ports.calendars import CalendarPage
+from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, ShardQueue, Timer
 from duecourse.ports.jobs import (
     EVERY_JOB,
     NO_TERMS,
@@ -27,38 +18,18 @@ from duecourse.ports.jobs import (
     JobFilter,
     JobPage,
     JobQuotaError,
-    JobStore,
     KeyUsedError,
     Refusal,
     SeatsChangedError,
-    SeatStore,
     StoreBusyError,
     Total,
     UsedKey,
 )
-from duecourse.ports.key_limits import KeyLimitPage, KeyLimits
+from duecourse.ports.key_limits import KeyLimitPage
 from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, Received
-from duecourse.ports.limits import (
-    BucketConflict,
-    Depth,
-    Depths,
-    EventSource,
-    Progress,
-    QueueDepths,
-    TenantLimits,
-    TickMark,
-)
-from duecourse.ports.maintenance import (
-    AuditStore,
-    Finding,
-    IndexPage,
-    JobsPage,
-    RepairStore,
-    RunsInProgress,
-    TenantReports,
-    Undecided,
-)
-from duecourse.ports.runs import Conflict, Input, Inputs, LastRun, RunStore, StateMark, WaitQueues, Watch
+from duecourse.ports.limits import BucketConflict, Depth, Depths, EventSource, Progress, QueueDepths
+from duecourse.ports.maintenance import Finding, IndexPage, JobsPage, Undecided
+from duecourse.ports.runs import Conflict, Input, LastRun, StateMark, Watch
 from duecourse.ports.services import (
     THROTTLED,
     TRANSIENT,
@@ -91,4 +62,4 @@ from duecourse.ports.targets import (
     TokenSigner,
     TokensUnavailableError,
 )
-from duecourse.ports.workflows import GraphMissingError, WorkflowRead, WorkflowStore
+from duecourse.ports.workflows import GraphMissingError, WorkflowRead

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -80,62 +80,6 @@ class Timer:
         """
         message = self.message
         return message.kind is MessageKind.START and message.attempt == 1 and bool(message.suffix)
-
-
-class Timers(Protocol):
-    """Timers, for messages that wait longer than SQS can delay them."""
-
-    def put(self, timer: Timer) -> None:
-        """Write the timer, replacing an earlier one with the same purpose."""
-
-    def put_all(self, timers: Sequence[Timer]) -> None:
-        """Write many timers with different purposes in few requests. Raises if one of them could not be written."""
-
-    def get(self, tenant: str, job_id: str, key: str) -> Timer | None:
-        """Return a timer by its key, even after its message was sent. Strongly consistent."""
-
-    def requested_runs(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> list[Timer]:
-        """Return the timers of a job's manual runs whose local names sort before `before`, newest first, even after
-        their messages were sent. Strongly consistent.
-        """
-
-
-class CursorStore(Protocol):
-    """Cursors and timers by due time, and the watermarks of the shards."""
-
-    def due(self, slot: str, until: float) -> Iterable[Sequence[Cursor | BrokenCursor | Timer]]:
-        """Yield pages of the entries due in a slot at or before `until`, oldest first. May be stale. Raises
-        StoreBusyError if the store throttles.
-        """
-
-    def has_due(self, slot: str, until: float) -> bool:
-        """Return whether a slot has an entry due at or before `until`. May be stale. Raises StoreBusyError if the store
-        throttles.
-        """
-
-    def clear(self, timers: Sequence[Timer]) -> list[Claimed]:
-        """Delete each timer separately, after its message was sent, if its `due` is unchanged. The timer of a manual
-        run is only removed from the index.
-        """
-
-    def claim(self, claims: Sequence[Claim], shards: int) -> list[Claimed]:
-        """Make each claim separately, on the condition that the cursor is unchanged. Return the results in the same
-        order.
-        """
-
-    def quarantine(self, cursor: Cursor | BrokenCursor, error: str) -> bool:
-        """Remove a cursor that cannot be planned or claimed from the index and record its error. Return False if the
-        cursor moved in the meantime or cannot be written.
-        """
-
-    def watermark(self, shard: int) -> str | None:
-        """Return the oldest bucket of a shard that is not known to be empty; None before the first round."""
-
-    def advance_watermark(self, shard: int, bucket: str) -> bool:
-        """Raise a watermark. Return False if it is already at this bucket or later."""
-
-    def highest_shards(self, shards: int) -> int:
-        """Record `shards`, and return the largest shard count ever used, including this one."""
 
 
 class ShardQueue(Protocol):

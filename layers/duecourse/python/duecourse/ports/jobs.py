@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Protocol
 
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord
-from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Lane, Reservation, Tombstone
-from duecourse.domain.runs.states import Run
-from duecourse.domain.tenants.rate import Budget
+from duecourse.domain.jobs.job import Job, JobState, Tombstone
 from duecourse.domain.tenants.seats import Seats
-from duecourse.ports.api_keys import ApiKeyStore
-from duecourse.ports.calendars import CalendarStore
-from duecourse.ports.key_limits import KeyLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,24 +135,6 @@ class StoreBusyError(Exception):
     """Other requests keep writing the same items; nothing was written."""
 
 
-class SeatStore(Protocol):
-    """The seats of a tenant's jobs in a lane. A job that takes a seat writes the seats in its own transaction
-    (JobStore). A job that gives up its seat does not write this: a request that finds all seats taken checks which
-    holders no longer need them.
-    """
-
-    def seats(self, tenant: str, lane: Lane) -> Seats:
-        """Return the seats of a lane. Strongly consistent."""
-
-    def holders(self, seats: Seats) -> Mapping[str, JobSnapshot]:
-        """Return the jobs of the holders (without separate payloads), by id. Jobs that cannot be read are left out.
-        Strongly consistent.
-        """
-
-    def note(self, seats: Seats) -> None:
-        """Write the seats, unless they have changed since they were read."""
-
-
 @dataclass(frozen=True, slots=True)
 class JobFilter:
     """Selects jobs of a tenant by a prefix of their id, a part of their id or name (`search`, ignoring case), tag,
@@ -189,142 +165,3 @@ class JobFilter:
 
 
 EVERY_JOB = JobFilter()
-
-
-class JobStore(Protocol):
-    """Job definitions. One transaction writes a job, its cursor, the markers of its tags, its tenant's count of jobs
-    and the `record` of the change. A job whose `expires_at` has passed is treated as removed, even if the table has not
-    removed it yet.
-    """
-
-    seats: SeatStore
-    calendars: CalendarStore
-    key_limits: KeyLimits
-    api_keys: ApiKeyStore
-
-    def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
-        """Write the job and its cursor. Return False, and write nothing, if the id is taken or another request has
-        reserved it.
-
-        Raises JobQuotaError, KeyUsedError, SeatsChangedError or StoreBusyError; nothing is written then. StoreBusyError
-        also means that another job with that id was created and deleted in the meantime, or that the job's calendar
-        changed.
-        """
-
-    def create_all(self, creations: Sequence[Creation], seats: Sequence[Seats] = ()) -> Mapping[int, Refusal]:
-        """Write all of these jobs of one tenant and these `seats` in one transaction, or nothing. If nothing was
-        written, return the reasons of the rejected jobs by their position. The ids must differ. The terms must have the
-        same quota and no seats.
-
-        Raises JobQuotaError, SeatsChangedError or StoreBusyError; nothing is written then.
-        """
-
-    def gone(self, tenant: str, job_id: str) -> Tombstone | None:
-        """Return the last deletion of a job with this id, which is kept for a day. Strongly consistent."""
-
-    def gone_among(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, Tombstone]:
-        """Return the last deletions under these ids (see `gone`)."""
-
-    def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
-        """Return the key with that digest, if it was used and is still valid. Strongly consistent."""
-
-    def used_keys(self, tenant: str, digests: Iterable[str], *, now: float) -> Mapping[str, UsedKey]:
-        """Return the keys with these digests (see `used_key`)."""
-
-    def get(self, tenant: str, job_id: str) -> Job | None:
-        """Return the job, or None if it does not exist. The read is strongly consistent."""
-
-    def snapshot(self, tenant: str, job_id: str) -> JobSnapshot:
-        """Return the job, its tombstone if it was deleted (kept for a day), or None. Strongly
-        consistent.
-        """
-
-    def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
-        """Return a job and its cursor with one request; None has the same meaning as in `get` and `get_cursor`. Both
-        reads are strongly consistent, but are not a snapshot.
-        """
-
-    def get_all(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, tuple[Job, Cursor | None]]:
-        """Return the existing jobs among these ids, like `get_both`."""
-
-    def get_cursor(self, tenant: str, job_id: str) -> Cursor | None:
-        """Return the cursor. None if the job is unknown or its cursor cannot be read. Strongly consistent."""
-
-    def move(self, cursor: Cursor, moved: Cursor) -> bool:
-        """Move the cursor of a paused job to another position (`after`, `remaining` and `waited`). Return False if the
-        cursor has moved or the job has changed since it was read.
-        """
-
-    def change(
-        self,
-        job: Job,
-        standing: Cursor,
-        changed: Job,
-        cursor: Cursor,
-        records: Sequence[Run] = (),
-        record: ChangeRecord | None = None,
-        seats: Seats | None = None,
-        quota: int | None = None,
-    ) -> bool:
-        """Replace `job` and `standing` by `changed` and `cursor`. Also write the `records` of skipped occurrences and
-        `seats`, which include the job's. Return False, and write nothing, if one of the items has changed or one of the
-        records exists.
-
-        A job has changed if its generation, its revision, its state or its reservation differs. A cursor equal to
-        `standing` is not written, and may move in the meantime. A COMPLETED job that becomes ACTIVE counts towards the
-        `quota` again. Raises JobQuotaError, and writes nothing then.
-        """
-
-    def delete(self, job: Job, *, deleted_at: float, record: ChangeRecord | None = None) -> bool:
-        """Delete the job and its cursor, and record the deletion. Return False if the job has changed since (see
-        `change`).
-        """
-
-    def reserve(self, tenant: str, job_id: str, job: Job | None, reservation: Reservation) -> bool:
-        """Reserve the job (None: its id). Return False, and write nothing, if it has changed since it was read (see
-        `change`). An id whose reservation has ended can be reserved again. The version does not change.
-        """
-
-    def release(self, tenant: str, job_id: str, reservation: Reservation) -> None:
-        """End the reservation, unless the same request has reserved the job again. Does not raise if the write
-        fails.
-        """
-
-    def complete(self, job: Job, *, at: float, expires_at: int | None = None) -> bool:
-        """Change the job from ACTIVE to COMPLETED. Return False if it is not ACTIVE or has another generation than
-        `job`. The revision increases, and the job no longer counts towards its tenant's quota. Raises StoreBusyError.
-
-        With `expires_at` (UTC seconds), the revision is a condition too. The job is removed at that time, with its
-        cursor, its payload and the markers of its tags as they were read.
-        """
-
-    def note(self, records: Sequence[ChangeRecord]) -> None:
-        """Write the records of requests about runs. Idempotent."""
-
-    def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
-        """Return the changes under that id, newest first, also those of a deleted job. Strongly consistent."""
-
-    def page(
-        self,
-        tenant: str,
-        where: JobFilter = EVERY_JOB,
-        *,
-        limit: int,
-        after: str | None,
-        budget: Budget | None = None,
-        total: bool = False,
-    ) -> JobPage:
-        """Return jobs of a tenant whose id sorts after `after`. If the filter excludes jobs, a bounded number of jobs
-        is searched, so the page may be short or empty and still have a next page. It is also short if large payloads
-        have used up `budget`, which is charged for long searches. With `total`, the search continues after the page is
-        full.
-        """
-
-    def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
-        """Return only the ids, of all jobs or of the jobs with the tag. May be stale."""
-
-    def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
-        """Return the cursors of a tenant's jobs whose id sorts after `after`. May be stale."""
-
-    def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> Set[str]:
-        """Return the ids of the jobs that have the tag. May be stale."""

@@ -35,7 +35,7 @@ def page(
     before: str | None,
     creation: ChangeRecord | None = None,
 ) -> ChangePage:
-    """Return a page of the change records of a job. See ports.JobStore.history. `creation` is the
+    """Return a page of the change records of a job. See JobStore.history. `creation` is the
     record of the job's creation, if that is the job itself.
     """
     own = [] if creation is None else [to_item(creation)]

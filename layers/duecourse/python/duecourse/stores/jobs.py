@@ -20,9 +20,7 @@ from duecourse.domain.tenants.seats import Seats
 from duecourse.ports import (
     EVERY_JOB,
     NO_TERMS,
-    ApiKeyStore,
     AwsError,
-    CalendarStore,
     ChangePage,
     Clock,
     Creation,
@@ -33,11 +31,9 @@ from duecourse.ports import (
     JobFilter,
     JobPage,
     JobQuotaError,
-    KeyLimits,
     KeyUsedError,
     Refusal,
     SeatsChangedError,
-    SeatStore,
     StoreBusyError,
     Total,
     UsedKey,
@@ -127,7 +123,7 @@ logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 
 class JobPages:
-    """The part of ports.JobStore that reads pages."""
+    """The part of JobStore that reads pages."""
 
     def __init__(self, tables: Tables, clock: Clock) -> None:
         self._tables = tables
@@ -285,10 +281,10 @@ class JobStore(JobPages):
         self._shards = shards
         self._record = ShardRecord(tables)
         self._count = JobCount(tables)
-        self.seats: SeatStore = tenants.SeatStore(tables)
-        self.calendars: CalendarStore = calendars.CalendarStore(tables, clock)
-        self.key_limits: KeyLimits = key_limits.KeyLimits(tables)
-        self.api_keys: ApiKeyStore = api_keys.ApiKeyStore(tables)
+        self.seats = tenants.SeatStore(tables)
+        self.calendars = calendars.CalendarStore(tables, clock)
+        self.key_limits = key_limits.KeyLimits(tables)
+        self.api_keys = api_keys.ApiKeyStore(tables)
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
         """Write the job and its cursor. Return False, and write nothing, if the id is taken or another request has

@@ -14,17 +14,11 @@ from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.targets.allowed_targets import every_target
 from duecourse.domain.targets.oidc import OidcIssuer
 from duecourse.limits import DISPATCH_SECONDS, WORKER_SECONDS
-from duecourse.ports import (
-    Caller,
-    Clock,
-    CloudWatchUnavailableError,
-    CursorStore,
-    InlineExecutor,
-    Progress,
-    RegisteredTask,
-    TickMark,
-)
+from duecourse.ports import Caller, Clock, CloudWatchUnavailableError, InlineExecutor, RegisteredTask
 from duecourse.settings import ApiSettings
+from duecourse.stores.cursors import CursorStore
+from duecourse.stores.table import Tables
+from duecourse.stores.tick_mark import TickMark
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.faults import around
 from duecourse.testing.metrics import MemoryMetrics
@@ -105,32 +99,16 @@ class NoAlarms:
         raise CloudWatchUnavailableError("a stage in memory has no CloudWatch")
 
 
-@dataclass
-class Ticked:
-    """Implementation of ports.TickMark for a stage whose last tick was at the last full minute."""
+class Ticked(TickMark):
+    """The marks of a stage whose last tick was at the last full minute."""
 
-    clock: Clock
-    stored: TickMark
-
-    def mark(self, at: float) -> None:
-        """Store the time of a tick (UTC seconds)."""
-        self.stored.mark(at)
-
-    def last(self) -> float:
-        """Return the last full minute (UTC seconds)."""
-        return self.clock.now() // MINUTE * MINUTE
-
-    def beat(self, function: str, at: float) -> None:
-        """Store the time at which a maintenance function ended (UTC seconds)."""
-        self.stored.beat(function, at)
+    def __init__(self, tables: Tables, clock: Clock) -> None:
+        super().__init__(tables)
+        self._clock = clock
 
     def marks(self) -> Mapping[str, float]:
         """Return the stored times, with the last full minute as that of the tick."""
-        return {**self.stored.marks(), "tick": self.last()}
-
-    def progress(self) -> Progress:
-        """Return the watermarks of the shards."""
-        return self.stored.progress()
+        return {**super().marks(), "tick": self._clock.now() // MINUTE * MINUTE}
 
 
 class FaultError(RuntimeError):
@@ -176,7 +154,7 @@ class Stage:
         self.workflows = stores.workflows(clock)
         self.counters = stores.limits()
         self.tenant_reports, self.runs_in_progress = stores.tenant_reports(), stores.runs_in_progress()
-        self.mark: TickMark = Ticked(clock, stores.tick_mark())
+        self.mark: TickMark = Ticked(stores.both(clock), clock)
         self.trends = Trends()
         self._memory = stores.tables if isinstance(stores, MemoryStores) else None
         self._metrics = MemoryMetrics(clock)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.states import Dead, Run
-from duecourse.ports import JobStore, RunStore
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
 
 TRIES = 3
 RECENT_RUNS = 50

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import TYPE_CHECKING
 
 from duecourse.domain.jobs.job import Lane
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import CheckDeadline, RunMessage
-from duecourse.ports import Clock, Lanes, Outgoing, Received, Timer, Timers
+from duecourse.ports import Clock, Lanes, Outgoing, Received, Timer
+
+if TYPE_CHECKING:
+    from duecourse.stores.timers import Timers
 
 
 @dataclass(frozen=True, slots=True)

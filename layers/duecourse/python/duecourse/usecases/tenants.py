@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from duecourse.checks.tenants import Closed
 from duecourse.domain.instants import DAY_SECONDS
@@ -19,16 +20,11 @@ from duecourse.domain.jobs.pause import PauseChange
 from duecourse.domain.tenants.quota import counted_places
 from duecourse.domain.tenants.rate import LEASE_SECONDS, Bucket, BucketRules, ahead, charge, take, tokens_left
 from duecourse.domain.tenants.seats import Seats, keeps_seat, loses_seat, may_have_seat, placed
-from duecourse.ports import (
-    BucketConflict,
-    Clock,
-    CreationTerms,
-    JobStore,
-    Randomness,
-    SeatsChangedError,
-    SeatStore,
-    TenantLimits,
-)
+from duecourse.ports import BucketConflict, Clock, CreationTerms, Randomness, SeatsChangedError
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.tenants import SeatStore, TenantLimits
 
 PAUSE_SECONDS = 2 * LEASE_SECONDS
 """After this time without a request (seconds), an instance takes only one token again."""

@@ -63,7 +63,7 @@ class RunState(StrEnum):
 
 
 UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.SKIPPED)
-"""The states of unsuccessful runs, which are listed across jobs (ports.RunStore.by_state)."""
+"""The states of unsuccessful runs, which are listed across jobs (RunStore.by_state)."""
 
 UNENDED = (RunState.QUEUED, RunState.RETRYING, RunState.WAITING, RunState.RUNNING)
 """The states of runs that have not ended, in the order in which many runs are cancelled, so that no run starts because
@@ -316,7 +316,7 @@ def state_since(run: Run) -> float:
 
 
 def is_listed(run: Run) -> bool:
-    """Return whether the run is listed across jobs (ports.RunStore.by_state)."""
+    """Return whether the run is listed across jobs (RunStore.by_state)."""
     return run.listed if isinstance(run, Running) else run.state in LISTED
 
 

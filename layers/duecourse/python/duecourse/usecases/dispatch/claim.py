@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from math import ceil, floor
+from typing import TYPE_CHECKING
 
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
@@ -36,13 +37,10 @@ from duecourse.ports import (
     Claimed,
     ClaimResult,
     Clock,
-    CursorStore,
     Executor,
-    JobStore,
     Lanes,
     Outgoing,
     Randomness,
-    RunStore,
     Timer,
 )
 from duecourse.usecases.announce import Announcements
@@ -51,6 +49,11 @@ from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.write_retry import WriteRetry
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
+
+if TYPE_CHECKING:
+    from duecourse.stores.cursors import CursorStore
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
 
 MAX_RECORDS = 50
 """The maximum number of records of one range. Together with a job, its cursor and its tags they fit into a transaction

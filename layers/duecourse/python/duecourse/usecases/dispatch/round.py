@@ -9,21 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from traceback import format_exc
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start, buckets, plan
-from duecourse.ports import (
-    BrokenCursor,
-    Clock,
-    CursorStore,
-    Executor,
-    InlineExecutor,
-    Lanes,
-    Randomness,
-    StoreBusyError,
-    Timer,
-)
+from duecourse.ports import BrokenCursor, Clock, Executor, InlineExecutor, Lanes, Randomness, StoreBusyError, Timer
 from duecourse.usecases.dispatch.claim import (
     MIN_GROUP,
     OUT_OF_TIME,
@@ -41,6 +31,9 @@ from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.write_retry import MAX_WAIT_SECONDS, WriteRetry
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
+
+if TYPE_CHECKING:
+    from duecourse.stores.cursors import CursorStore
 
 BEHIND_SECONDS = 12_600
 """The age of a shard's oldest bucket above which the shard is behind, in seconds."""

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, bucket_of, buckets
-from duecourse.ports import Clock, CursorStore, Executor, ShardQueue, TickMark
+from duecourse.ports import Clock, Executor, ShardQueue
 from duecourse.usecases.dispatch.watch import Watch
 from duecourse.usecases.ping import StagePing
 from duecourse.usecases.report import Report, format_error
+
+if TYPE_CHECKING:
+    from duecourse.stores.cursors import CursorStore
+    from duecourse.stores.tick_mark import TickMark
 
 GOLDEN = 0.618033988749895
 

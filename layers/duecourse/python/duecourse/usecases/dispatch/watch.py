@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from duecourse.ports import Clock, EventSource, Executor, QueueDepths, TickMark
+from duecourse.ports import Clock, EventSource, Executor, QueueDepths
 from duecourse.usecases.report import Report, format_error
+
+if TYPE_CHECKING:
+    from duecourse.stores.tick_mark import TickMark
 
 SHARDS = "shards"
 """The name of the shard queue."""

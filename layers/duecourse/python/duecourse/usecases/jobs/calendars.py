@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 from duecourse.domain.jobs.calendars import Calendar, changed
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.tenants.rate import Charge, free
-from duecourse.ports import CalendarPage, Clock, JobStore, StoreBusyError
+from duecourse.ports import CalendarPage, Clock, StoreBusyError
 from duecourse.usecases.jobs.change import Draft, EditJobs
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
@@ -26,6 +27,9 @@ from duecourse.usecases.jobs.job_errors import (
 from duecourse.usecases.jobs.pausing import BULK_SECONDS, MAX_PER_CALL, BulkResult
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError, packed_days, reject_begun
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
 
 TRIES = 5
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from duecourse.domain.jobs.calendars import (
     NO_PAUSE,
@@ -33,12 +33,10 @@ from duecourse.ports import (
     CreationTerms,
     JobFilter,
     JobQuotaError,
-    JobStore,
     KeyUsedError,
     Lanes,
     Randomness,
     Tasks,
-    TenantLimits,
     UsedKey,
 )
 from duecourse.usecases.dispatch.claim import Skipping, outgoing, settled
@@ -60,6 +58,10 @@ from duecourse.usecases.tenants import Seating
 from duecourse_schedules import ScheduleError, ScheduleSpec
 from duecourse_schedules.exclusions import ExclusionError
 from duecourse_schedules.packed import MAX_CALENDAR_CHARACTERS, days_of
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.tenants import TenantLimits
 
 _SLUG_CHARACTERS = 40
 _NONCE_CHARACTERS = 16
@@ -323,7 +325,7 @@ class Jobs:
         budget: Budget | None = None,
         total: bool = False,
     ) -> JobViewPage:
-        """Return jobs whose id sorts after `after`. See ports.JobStore.page."""
+        """Return jobs whose id sorts after `after`. See JobStore.page."""
         page = self.store.page(tenant, where, limit=limit, after=after, budget=budget, total=total)
         now = self.clock.now()
         views = tuple(view_of(job, cursor, now=now) for job, cursor in page.items)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from duecourse.domain.jobs.job import Job, Reservation
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import Graph, WorkflowRef
-from duecourse.ports import Clock, GraphMissingError, JobStore, WorkflowStore
+from duecourse.ports import Clock, GraphMissingError
 from duecourse.usecases.jobs.job_errors import JobChangedError
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.workflows import WorkflowStore
 
 CLAIM_SECONDS = 60
 """How long a claim is valid without a graph: the API ends a request after 29 s, and clocks differ by seconds."""

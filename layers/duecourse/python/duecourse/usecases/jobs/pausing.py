@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.calendars import (
@@ -28,7 +29,7 @@ from duecourse.domain.jobs.pause import (
     with_exclusions,
 )
 from duecourse.domain.tenants.rate import Charge, free
-from duecourse.ports import Clock, IdPage, JobStore, Outgoing, StoreBusyError, WaitQueues
+from duecourse.ports import Clock, IdPage, Outgoing, StoreBusyError
 from duecourse.usecases.complete import complete_if_over
 from duecourse.usecases.dispatch.claim import Skipping, settled
 from duecourse.usecases.jobs.change import Draft, EditJobs, Jobs
@@ -43,6 +44,10 @@ from duecourse.usecases.jobs.job_errors import (
 from duecourse.usecases.jobs.view import JobView, changed_view
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.waits import WaitQueues
 
 TRIES = 4
 

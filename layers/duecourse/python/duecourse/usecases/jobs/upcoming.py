@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.jobs.upcoming import LARGEST_JOBS, Bucket, Histogram, Window, expected, is_late
 from duecourse.domain.tenants.rate import Charge, free
-from duecourse.ports import Clock, CursorPage, JobCursor, JobStore
+from duecourse.ports import Clock, CursorPage, JobCursor
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
 
 JOBS_READ = 1000
 """The maximum number of jobs in a page: about as many as a query of 1 MB returns (Amazon DynamoDB Developer Guide,

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import DAY_SECONDS, to_iso
@@ -42,7 +43,7 @@ from duecourse.domain.runs.explain import ExplainContext, Verdict, explain
 from duecourse.domain.runs.states import Run, reason_of
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.limits import MESSAGE_RETENTION_DAYS
-from duecourse.ports import AuditStore, Clock, Depths, Executor, Finding, InlineExecutor, JobStore, RunStore, Undecided
+from duecourse.ports import Clock, Depths, Executor, Finding, InlineExecutor, Undecided
 from duecourse.usecases.jobs.view import since_when
 from duecourse.usecases.maintenance.scan import scan
 from duecourse.usecases.report import UNREADABLE, Report, format_error
@@ -51,6 +52,11 @@ from duecourse.usecases.workflows.workflows import WorkflowRuns
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 from duecourse_schedules.schedule import Occurrences
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.maintenance import AuditStore
+    from duecourse.stores.runs import RunStore
 
 RECORDED_SECONDS = 900
 """The length of the range in which occurrences may have run without a claim: the longest delay of a message (seconds).

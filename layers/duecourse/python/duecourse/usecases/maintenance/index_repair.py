@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from duecourse.checks.tenants import TenantFigures
 from duecourse.domain.jobs.cursor import Cursor, bucket_of, plan
@@ -44,24 +44,21 @@ from duecourse.domain.maintenance.tenants import TenantReport, counted, expected
 from duecourse.domain.runs.overlap import line_of
 from duecourse.domain.runs.states import Queued, RunState
 from duecourse.limits import MAX_DELAY_SECONDS
-from duecourse.ports import (
-    Clock,
-    IndexPage,
-    JobStore,
-    RepairStore,
-    RunStore,
-    TenantReports,
-    TickMark,
-    Timer,
-    Timers,
-    WaitQueues,
-)
+from duecourse.ports import Clock, IndexPage, Timer
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended, removal_of
 from duecourse.usecases.dispatch.round import FIRST_LOOK_BACK_SECONDS
 from duecourse.usecases.jobs.membership import is_reserved
 from duecourse.usecases.maintenance.scan import scan
 from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.worker.overlap import WATCH_LOST_SECONDS
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.maintenance import RepairStore, TenantReports
+    from duecourse.stores.runs import RunStore
+    from duecourse.stores.tick_mark import TickMark
+    from duecourse.stores.timers import Timers
+    from duecourse.stores.waits import WaitQueues
 
 MAX_WAITING = 100
 """The maximum number of runs of a job whose keys are checked, the newest first."""

@@ -5,7 +5,7 @@ message carries it, sends commands again, and deletes messages that are not need
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
@@ -36,16 +36,18 @@ from duecourse.ports import (
     DeadMessage,
     Executor,
     InlineExecutor,
-    JobStore,
     Lanes,
     Outgoing,
     Randomness,
-    RunStore,
 )
 from duecourse.usecases.report import Report, about, format_error
 from duecourse.usecases.worker.attempt import TransitionWriter
 from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkItem, start_request_of
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
 
 MAX_CONCURRENT_RECEIVES = 8
 """The maximum number of concurrent receives, once one of them has returned messages."""

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from duecourse.domain.maintenance.tenants import TenantRow, rows
-from duecourse.ports import Clock, RunsInProgress, TenantReports
+from duecourse.ports import Clock
+
+if TYPE_CHECKING:
+    from duecourse.stores.maintenance import TenantReports
+    from duecourse.stores.runs import RunsInProgress
 
 FRESH_SECONDS = 60
 """How long an instance reuses what it has read: a read of many runs in progress costs up to 512 read units."""

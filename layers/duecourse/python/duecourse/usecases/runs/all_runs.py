@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import merge
+from typing import TYPE_CHECKING
 
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Run
 from duecourse.domain.runs.walk import GROUP, Place, Reading, first_place, next_place, place_after
 from duecourse.domain.tenants.rate import Charge, free
-from duecourse.ports import Clock, Executor, JobStore, RunStore
+from duecourse.ports import Clock, Executor
 from duecourse.usecases.runs.lists import EXAMINED
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
 
 FIRST_PART = 4
 """The number of runs that the first query of a job reads: about one read unit."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.document import ChangeAction, asked
@@ -23,11 +23,14 @@ from duecourse.domain.runs.api_keys import (
     read_key_text,
 )
 from duecourse.domain.runs.states import Run
-from duecourse.ports import Clock, JobStore, Randomness, StoreBusyError
+from duecourse.ports import Clock, Randomness, StoreBusyError
 from duecourse.usecases.jobs.change import RequestKey
 from duecourse.usecases.jobs.job_errors import JobUnknownError, KeyReusedError
 from duecourse.usecases.runs.requests import Later, Manual, OwnPayload, RunRequest
 from duecourse.usecases.tenants import Limits
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
 
 TRIES = 5
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
@@ -16,11 +17,15 @@ from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, ProgressRepo
 from duecourse.domain.runs.states import Final, Run, Running, RunState, Succeeded, Waiting
 from duecourse.domain.runs.transitions import own_job
 from duecourse.messages import Cancel, Command, Complete, Fail, Redrive, RunMessage, message_about
-from duecourse.ports import Clock, JobStore, Lanes, Outgoing, Randomness, RunStore
+from duecourse.ports import Clock, Lanes, Outgoing, Randomness
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.runs.requests import LaneUnavailableError
 from duecourse.usecases.worker.work_item import CANCELLED
 from duecourse.usecases.workflows.workflows import WorkflowRuns
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
 
 NAMED_RUNS = 5
 """The maximum number of run ids in a change record. Further runs are only counted."""

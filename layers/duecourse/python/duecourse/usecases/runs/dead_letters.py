@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from duecourse.domain.jobs.document import ChangeAction
 from duecourse.domain.jobs.job import Job
@@ -12,9 +13,12 @@ from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.runs.transitions import own_job
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.messages import Redrive
-from duecourse.ports import JobStore, StateMark
+from duecourse.ports import StateMark
 from duecourse.usecases.runs.commands import Commands
 from duecourse.usecases.runs.lists import RunSearch, StatePage, mark_of
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from duecourse.domain.ids import RunName, key_line
 from duecourse.domain.instants import DAY_SECONDS
@@ -26,13 +27,18 @@ from duecourse.domain.workflows.explain import instead_of, step_in, waiting_for
 from duecourse.domain.workflows.graph import read_ref
 from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.limits import MESSAGE_RETENTION_DAYS
-from duecourse.ports import Clock, Depths, GraphMissingError, JobStore, RunStore, WaitQueues
+from duecourse.ports import Clock, Depths, GraphMissingError
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import at_once_until
 from duecourse.usecases.runs.requests import queued_run
 from duecourse.usecases.workflows.workflows import NoWorkflowRunError, WorkflowRuns
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
+    from duecourse.stores.waits import WaitQueues
 
 PAGE = 100
 MAX_READ = 400

@@ -9,14 +9,18 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from duecourse.checks import verdicts
 from duecourse.checks.check import Check, unknown
 from duecourse.checks.facts import Alarms, Queue, Shards, Watermarks
 from duecourse.domain.jobs.cursor import bucket_of, bucket_start
 from duecourse.domain.jobs.job import Lane
-from duecourse.ports import Clock, CloudWatchUnavailableError, Depths, StageAlarms, TickMark
+from duecourse.ports import Clock, CloudWatchUnavailableError, Depths, StageAlarms
 from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS
+
+if TYPE_CHECKING:
+    from duecourse.stores.tick_mark import TickMark
 
 ASK_AGAIN = (
     "try again; if the problem continues, check that the role of the function Api has the permissions "

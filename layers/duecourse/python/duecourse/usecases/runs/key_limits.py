@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import TYPE_CHECKING
 
 from duecourse.domain.ids import key_line
 from duecourse.domain.instants import DAY_SECONDS
@@ -15,9 +16,14 @@ from duecourse.domain.runs.overlap import PAUSE, KeyLimit, Lock
 from duecourse.domain.runs.rate import Hold, Recount, micro
 from duecourse.domain.runs.states import Queued, Retrying, Run, RunState
 from duecourse.messages import RunMessage
-from duecourse.ports import Clock, JobStore, RunStore, WaitQueues
+from duecourse.ports import Clock
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.overlap import MAX_TAKE_OVERS, KeyBusyError, Overlaps, WaitQueue
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
+    from duecourse.stores.waits import WaitQueues
 
 MAX_SHOWN = 100
 """The maximum number of waiting runs that are shown."""

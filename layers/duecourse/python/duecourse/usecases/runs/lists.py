@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
+from typing import TYPE_CHECKING
 
 from duecourse.domain.ids import RunName, parse_run_id, to_basic
 from duecourse.domain.instants import DAY_SECONDS
@@ -20,21 +21,7 @@ from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Queued, Run, RunState, Succeeded, state_since
 from duecourse.domain.runs.transitions import binds_nobody
 from duecourse.limits import MESSAGE_RETENTION_DAYS
-from duecourse.ports import (
-    Clock,
-    Depth,
-    Depths,
-    Executor,
-    Input,
-    Inputs,
-    JobStore,
-    LastRun,
-    Results,
-    RunStore,
-    StateMark,
-    TenantLimits,
-    Timers,
-)
+from duecourse.ports import Clock, Depth, Depths, Executor, Input, LastRun, Results, StateMark
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import at_once_until, since_when
 from duecourse.usecases.runs.health import ClockHealth, Health
@@ -43,6 +30,13 @@ from duecourse.usecases.tenants import Limits
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 from duecourse_schedules.schedule import Occurrences
+
+if TYPE_CHECKING:
+    from duecourse.stores.inputs import Inputs
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
+    from duecourse.stores.tenants import TenantLimits
+    from duecourse.stores.timers import Timers
 
 ALL = RunFilter()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, NotifyTarget
@@ -25,7 +25,7 @@ from duecourse.domain.runs.notices import (
 )
 from duecourse.domain.runs.rendering import literal_payload
 from duecourse.domain.runs.states import Run
-from duecourse.ports import Clock, Inputs, JobStore, Lanes, Outgoing, Randomness
+from duecourse.ports import Clock, Lanes, Outgoing, Randomness
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.requests import (
@@ -35,6 +35,10 @@ from duecourse.usecases.runs.requests import (
     message_of,
     requested_run,
 )
+
+if TYPE_CHECKING:
+    from duecourse.stores.inputs import Inputs
+    from duecourse.stores.jobs import JobStore
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from duecourse.domain.runs.rendering import call_values, idempotency_key, render_document
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.runs.transitions import own_job
 from duecourse.domain.targets.targets import Failed, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
-from duecourse.ports import GraphMissingError, JobStore
+from duecourse.ports import GraphMissingError
 from duecourse.usecases.runs.commands import JobGoneError
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.workflows.workflows import Payloads
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
 
 NOTHING_SENT = "the run ended before its first attempt, so no request was sent"
 

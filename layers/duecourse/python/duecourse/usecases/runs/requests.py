@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -37,13 +37,19 @@ from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.limits import MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
 from duecourse.messages import RunMessage, deadline_checks
-from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, Timer, Timers
+from duecourse.ports import Clock, Input, Lanes, Outgoing, Randomness, Timer
 from duecourse.usecases.dispatch.claim import checks_of
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, KeyReusedError, Precondition
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS
 from duecourse.usecases.tenants import DelayedRunQuota
 from duecourse_schedules import ScheduleError, compile_schedule
 from duecourse_schedules.instant import parse_moment
+
+if TYPE_CHECKING:
+    from duecourse.stores.inputs import Inputs
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
+    from duecourse.stores.timers import Timers
 
 SUFFIX_CHARACTERS = 8
 """The length of a suffix: 48 bits are enough to avoid collisions within a job."""

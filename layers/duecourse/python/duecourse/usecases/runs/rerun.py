@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.document import ChangeAction
@@ -14,12 +15,18 @@ from duecourse.domain.runs.transitions import goes_on
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import CarriedOver, Graph, StepOutcome, StepOutcomes, numbers_in, read_ref
 from duecourse.domain.workflows.state import WorkflowState
-from duecourse.ports import Clock, Input, Inputs, JobStore, Lanes, Outgoing, Randomness, RunStore, WorkflowStore
+from duecourse.ports import Clock, Input, Lanes, Outgoing, Randomness
 from duecourse.usecases.runs.commands import JobGoneError, RunStateError
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.runs.requests import KEPT_LONGER_DAYS, RunRequest, message_of, requested_run
 from duecourse.usecases.workflows.manage import graph_expiry
 from duecourse.usecases.workflows.workflows import NoWorkflowRunError, name_in
+
+if TYPE_CHECKING:
+    from duecourse.stores.inputs import Inputs
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
+    from duecourse.stores.workflows import WorkflowStore
 
 
 class RunNotEndedError(RunStateError):

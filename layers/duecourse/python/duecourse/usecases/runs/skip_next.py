@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import DAY_SECONDS, to_iso
@@ -12,9 +13,14 @@ from duecourse.domain.jobs.document import ChangeAction
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.jobs.pause import given_back
 from duecourse.domain.runs.states import Run, Skipped, is_written_as
-from duecourse.ports import Clock, Input, Inputs, JobStore, Randomness, RunStore
+from duecourse.ports import Clock, Input, Randomness
 from duecourse.usecases.jobs.job_errors import JobChangedError, JobUnreadableError
 from duecourse.usecases.runs.requests import RunRequest
+
+if TYPE_CHECKING:
+    from duecourse.stores.inputs import Inputs
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
 
 SKIPPED = "skipped_on_request"
 MAX_SKIPPED = 100

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import orjson
 
@@ -90,17 +90,7 @@ from duecourse.messages import (
     message_about,
     read_run_message,
 )
-from duecourse.ports import (
-    Clock,
-    Conflict,
-    GraphMissingError,
-    JobStore,
-    Randomness,
-    ResultRefusedError,
-    Results,
-    RunStore,
-    WaitQueues,
-)
+from duecourse.ports import Clock, Conflict, GraphMissingError, Randomness, ResultRefusedError, Results
 from duecourse.usecases.dispatch.claim import HOLD_SECONDS
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, about, format_error
@@ -121,6 +111,11 @@ from duecourse.usecases.worker.work_item import (
 )
 from duecourse.usecases.workflows.workflows import Found, Payloads, Prepared, Workflows
 from duecourse.usecases.write_retry import WriteRetry
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
+    from duecourse.stores.waits import WaitQueues
 
 MAX_DECISIONS = 6
 """How often the decision about a message is repeated after a condition failed. Each failure means that another writer

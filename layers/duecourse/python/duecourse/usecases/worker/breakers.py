@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Breaker
@@ -18,9 +19,13 @@ from duecourse.domain.runs.breaker import (
     without_probe,
 )
 from duecourse.domain.targets.targets import Outcome
-from duecourse.ports import Clock, JobStore, Randomness, WaitQueues
+from duecourse.ports import Clock, Randomness
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.rates import BUSY_SECONDS, MAX_MOVES
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.waits import WaitQueues
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from traceback import format_tb
+from typing import TYPE_CHECKING
 
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.rendering import call_values, idempotency_key
 from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
-from duecourse.ports import Call, Caller, Clock, Randomness, RunStore
+from duecourse.ports import Call, Caller, Clock, Randomness
 from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.worker.work_item import WorkItem
 from duecourse.usecases.workflows.workflows import Prepared, Workflows
 from duecourse.usecases.write_retry import WriteRetry
+
+if TYPE_CHECKING:
+    from duecourse.stores.runs import RunStore
 
 FINISH_MARGIN_SECONDS = 3
 """The time of an invocation that a worker reserves for recording the end of an attempt (seconds)."""

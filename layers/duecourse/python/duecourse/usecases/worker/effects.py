@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from duecourse.domain.ids import key_line
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
@@ -32,7 +32,7 @@ from duecourse.domain.runs.states import (
     deaths_in_a_row,
 )
 from duecourse.messages import Evaluate, RunMessage
-from duecourse.ports import Clock, DeadlineNotification, FailureNotification, JobStore, Notifier, Randomness, RunStore
+from duecourse.ports import Clock, DeadlineNotification, FailureNotification, Notifier, Randomness
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
 from duecourse.usecases.dispatch.claim import Skipping, settled
@@ -43,6 +43,10 @@ from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS
 from duecourse.usecases.worker.overlap import Overlaps, WaitQueue
 from duecourse.usecases.worker.work_item import Disposition, WorkItem
 from duecourse.usecases.workflows.workflows import Workflows
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
 
 TRIES = 3
 PAGE = 50

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from duecourse.domain.ids import OfRun, key_line
 from duecourse.domain.instants import DAY_SECONDS
@@ -56,10 +57,15 @@ from duecourse.domain.runs.states import Cancelled, Final, Queued, Retrying, Run
 from duecourse.domain.runs.transitions import newest_due, own_job
 from duecourse.domain.tenants.seats import calls_are_over
 from duecourse.messages import RunMessage
-from duecourse.ports import Clock, Conflict, JobStore, Randomness, RunStore, WaitQueues, Watch
+from duecourse.ports import Clock, Conflict, Randomness, Watch
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.worker.work_item import start_request_of
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.runs import RunStore
+    from duecourse.stores.waits import WaitQueues
 
 MAX_TAKE_OVERS = 4
 

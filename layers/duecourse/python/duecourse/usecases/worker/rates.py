@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Rate
 from duecourse.domain.runs.rate import AskAgain, Hold, JoinLine, Pay, decide_rate, micro, start_paid_by
-from duecourse.ports import Clock, JobStore, Randomness, WaitQueues
+from duecourse.ports import Clock, Randomness
 from duecourse.usecases.dispatch.claim import HOLD_SECONDS
+
+if TYPE_CHECKING:
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.waits import WaitQueues
 
 MAX_MOVES = 4
 """The maximum number of decisions if other workers write first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import TYPE_CHECKING
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Lane
@@ -11,10 +12,13 @@ from duecourse.domain.runs.decision import LEASE_MARGIN_SECONDS
 from duecourse.domain.runs.states import Dead, Run, Running
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import START, Command, Redrive, RunMessage
-from duecourse.ports import Clock, Randomness, RunStore
+from duecourse.ports import Clock, Randomness
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import format_error
 from duecourse.usecases.worker.work_item import Disposition, WorkItem
+
+if TYPE_CHECKING:
+    from duecourse.stores.runs import RunStore
 
 MIN_REST_SECONDS = 60
 """The shortest delay of a message that is requeued near its receive limit."""

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import cursor_for
@@ -21,17 +22,7 @@ from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef, read_ref
 from duecourse.domain.workflows.results import result_faults
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import Cancel, RunMessage, message_about
-from duecourse.ports import (
-    Clock,
-    Executor,
-    GraphMissingError,
-    Lanes,
-    Outgoing,
-    Randomness,
-    RunStore,
-    TenantLimits,
-    WorkflowStore,
-)
+from duecourse.ports import Clock, Executor, GraphMissingError, Lanes, Outgoing, Randomness
 from duecourse.usecases.jobs.change import Draft, Edited, EditJobs, counted_more
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
@@ -53,6 +44,11 @@ from duecourse.usecases.jobs.view import JobView, view_of
 from duecourse.usecases.workflows.workflows import WorkflowMessages
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
+
+if TYPE_CHECKING:
+    from duecourse.stores.runs import RunStore
+    from duecourse.stores.tenants import TenantLimits
+    from duecourse.stores.workflows import WorkflowStore
 
 
 class WorkflowInvalidError(Exception):

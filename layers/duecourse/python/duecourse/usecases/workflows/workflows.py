@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 from duecourse.domain.ids import OfRun, RunIdentity, RunName, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
@@ -35,9 +36,14 @@ from duecourse.domain.workflows.results import UpstreamResultError, filled, resu
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.domain.workflows.view import WorkflowRunView, viewed
 from duecourse.messages import START, Cancel, Command, Evaluate, RunMessage
-from duecourse.ports import Clock, GraphMissingError, Inputs, JobStore, Randomness, WorkflowStore
+from duecourse.ports import Clock, GraphMissingError, Randomness
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report
+
+if TYPE_CHECKING:
+    from duecourse.stores.inputs import Inputs
+    from duecourse.stores.jobs import JobStore
+    from duecourse.stores.workflows import WorkflowStore
 
 
 @dataclass(frozen=True, slots=True)
