@@ -281,6 +281,6 @@ def test_notices_successes_of_a_job_with_notices_make_no_request_more() -> None:
 def test_notices_deadlines_that_are_met_only_read() -> None:
     plain, more = requests(), requests(start_within_seconds=30, finish_by=7200)
     assert {name for name, count in (more - plain).items() if count} <= {
-        "MemoryJobStore.snapshot",
-        "MemoryRunStore.get",
+        "JobStore.snapshot",
+        "RunStore.get",
     }
