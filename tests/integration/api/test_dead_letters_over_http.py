@@ -222,7 +222,7 @@ def test_dead_letters_redrive_reports_runs_beyond_the_limit_and_continues_by_cur
 
 def test_dead_letters_long_redrive_ends_in_time_and_returns_a_cursor(tables: Tables) -> None:
     clock = SettableClock(NOON + 3600)
-    slow = around(tables.job_store(clock), snapshot=before(lambda: clock.advance(1)))
+    slow = around(tables.job_store(clock), get=before(lambda: clock.advance(1)))
     api = ApiClient(slow, tables.run_store(), clock)
     dead = dead_of_as_many_jobs(api, 45)
     found, cursor = [], {}
