@@ -153,7 +153,7 @@ def _stored(value: Any) -> dict[str, Any]:
         if not content or len({*content}) < len(content):
             raise _RejectedError("a set is empty or has duplicates", value=True)
         return {kind: sorted(content)}
-    raise TypeError(f"{value!r} is no string, number, flag or set of strings")
+    raise TypeError(f"{value!r} is not a string, number, flag or set of strings")
 
 
 def _bytes(text: str) -> int:
