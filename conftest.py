@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from scripts.generated import refresh
-from tests.tiers import check_tiers, is_extended
+from tests.tiers import check_tiers, is_extended, is_long
 
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("drawn", settings.get_profile("same"), derandomize=False, print_blob=True)
@@ -55,7 +55,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Add markers before `-m` selects tests by them."""
     for item in items:
-        if is_extended(item.path):
+        if is_extended(item.path) or is_long(item.nodeid):
             item.add_marker(pytest.mark.extended)
 
 

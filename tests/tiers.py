@@ -1,6 +1,6 @@
 """Which tests `make test` runs. `make test-all` runs the others; `pytest PATH` runs all that it names.
 
-`make test` has to end within five minutes on two idle cores. So a test belongs to it unless it is a second form of
+`make test` has to end within 200 seconds on two idle cores. So a test belongs to it unless it is a second form of
 another one (the second emulator, more examples), or is expensive. The expensive ones are listed here.
 """
 
@@ -26,6 +26,7 @@ EXTENDED = (
     "tests/infra/functions/test_layer.py",
     "tests/infra/functions/test_least_privilege.py",
     "tests/infra/observability/test_alarms.py",
+    "tests/infra/observability/test_outages.py",
     "tests/infra/settings/test_deployment_settings.py",
     "tests/infra/settings/test_throughput.py",
     "tests/integration/",
@@ -37,6 +38,7 @@ EXTENDED = (
     "tests/scenarios/jobs/test_all_runs.py",
     "tests/scenarios/maintenance/test_audit.py",
     "tests/scenarios/maintenance/test_audit_in_trouble.py",
+    "tests/scenarios/overlap/test_storms.py",
     "tests/scenarios/test_double.py",
     "tests/scenarios/test_fault_table.py",
     "tests/scenarios/worker/test_costs.py",
@@ -67,6 +69,47 @@ SHORT = (
 whether planted faults can be planted, and the comparison of published numbers with the results.
 """
 
+LONG_CASES = tuple(
+    f"{file}::{begin}{case}"
+    for file, begin, cases in (
+        ("tests/property/test_line_protocol.py", "test_wait_queue_protocol_", (
+            "breaker_has_one_probe_and_no_run_is_forgotten[1-allow, key",
+            "breaker_has_one_probe_and_no_run_is_forgotten[2",
+            "breaker_holds_after_a_further_fault[a copy",
+            "breaker_holds_after_a_further_fault[a lost answer",
+            "holds_for_two_runs_and_one_worker_after_any_single_fault[a lost answer",
+            "holds_for_two_runs_and_one_worker_after_any_single_fault[time",
+            "holds_for_two_runs_in_every_order[a queue of one",
+            "holds_for_two_runs_in_every_order[allow",
+            "holds_for_two_runs_in_every_order[newest",
+            "holds_for_two_runs_in_every_order[replace",
+            "places_that_are_counted_before_the_call_is_removed_are_found",
+            "rate_is_kept_after_any_single_fault[a copy",
+            "run_that_counts_in_each_of_its_places_is_found",
+            "runs_of_two_jobs_share_a_key_after_any_single_fault[a lost answer",
+            "runs_of_two_jobs_share_a_key_after_any_single_fault[time",
+            "target_that_asks_for_a_pause_delays_the_runs_with_its_key[allow, key",
+            "target_that_asks_for_a_pause_delays_the_runs_with_its_key[queue",
+            "three_runs_and_one_worker_keep_them_while_the_limit_changes",
+            "three_runs_and_two_workers_keep",
+            "two_runs_that_are_called_at_once_start_in_histories_drawn",
+        )),
+        ("tests/property/test_workflow_protocol.py", "test_workflow_protocol_", (
+            "keeps_its_guarantees_in_every_order_of_the_steps[chain_of_2-2-failures",
+            "with_one_changed_line_breaks_a_guarantee[a start asks",
+            "with_one_changed_line_breaks_a_guarantee[an end before",
+            "with_one_changed_line_breaks_a_guarantee[only the jobs directly",
+        )),
+        ("schedules/tests/property/test_brute_force.py", "test_schedule_brute_force_", (
+            "agrees_on_the_day_fields_over_years", "agrees_with_seconds_around_sampled_transitions",
+        )),
+    )
+    for case in cases
+)  # fmt: skip
+"""The expensive cases of other files that `make test-all` alone runs, by the beginnings of their names. A third of the
+time of `make test` was theirs. A cheaper case of each kind remains there.
+"""
+
 
 def is_extended(path: Path) -> bool:
     """Whether only `make test-all` runs the tests of a file."""
@@ -74,8 +117,17 @@ def is_extended(path: Path) -> bool:
     return name.startswith(EXTENDED) and not name.startswith(SHORT)
 
 
+def is_long(nodeid: str) -> bool:
+    """Whether only `make test-all` runs this test of a file that `make test` runs."""
+    return nodeid.startswith(LONG_CASES)
+
+
 def check_tiers() -> None:
     """Raises UsageError for an entry that names nothing."""
+    for case in LONG_CASES:
+        name, _, test = case.partition("::")
+        if f"def {test.partition('[')[0]}" not in (ROOT / name).read_text(encoding="utf-8"):
+            raise pytest.UsageError(f"tests/tiers.py names {case}, which does not exist: remove or correct the entry")
     for entry in (*EXTENDED, *SHORT):
         if not (ROOT / entry).exists():
             raise pytest.UsageError(f"tests/tiers.py names {entry}, which does not exist: remove or correct the entry")

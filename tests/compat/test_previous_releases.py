@@ -29,6 +29,9 @@ from tests.support.world import World
 NAMES = releases()
 NEWEST = NAMES[-1]
 
+REMOVED = {"former", "seed"}
+"""Fields of renamed jobs, which 1.0.0 recorded and the present code no longer has."""
+
 
 def scene_of(release: str) -> dict[str, Any]:
     """What was recorded of a release."""
@@ -38,7 +41,7 @@ def scene_of(release: str) -> dict[str, Any]:
 def within(old: Any, new: Any) -> bool:
     """Whether all that the old reading has is in the new one; fields of now may come on top."""
     if isinstance(old, dict) and isinstance(new, dict):
-        return all(name in new and within(value, new[name]) for name, value in old.items())
+        return all(name in new and within(value, new[name]) for name, value in old.items() if name not in REMOVED)
     if isinstance(old, list) and isinstance(new, list):
         return len(old) == len(new) and all(within(*pair) for pair in zip(old, new, strict=True))
     return bool(old == new)

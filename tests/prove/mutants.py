@@ -358,7 +358,12 @@ MUTANTS = (
         "WorkflowOutcome.FAILED if False else",
         "rules",
     ),
-    Mutant("a redriven workflow leaves its jobs dead (A.3)", "if isinstance(each, Dead)]\n", "if False]\n", "repair"),
+    Mutant(
+        "a redriven workflow leaves its jobs dead (A.3)",
+        "if isinstance(each, Dead) and each.workflow_redriven_at != run.redriven_at]\n",
+        "if False]\n",
+        "repair",
+    ),
     Mutant(
         "a rerun counts failures of the first run as skips (A.2)",
         "carried_over=CarriedOver(known.of(number) or StepOutcome.ABORTED, run.name.local)",

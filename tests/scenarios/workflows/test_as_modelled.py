@@ -169,7 +169,7 @@ def _lines(said: tuple[Any, ...]) -> list[str]:
     match does, more:
         case "reads", [("own", _), *_]:
             return [f"read the record of {node.letter.message.job_id}", *sends]
-        case "reads", [("alive", _), *_]:
+        case "reads", [("of", _), *_]:
             return ["read whether the run is alive", *sends]
         case "reads", [("part", part), *_]:
             return [f"read parts [{part}]", *sends]

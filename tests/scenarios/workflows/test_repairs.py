@@ -296,6 +296,25 @@ def test_workflow_recovery_redrive_with_initially_rejected_messages_still_redriv
     assert [world.state(name) for name in ("eu", "report", "nightly")] == [(S, None)] * 3
 
 
+def test_workflow_recovery_redrive_with_initially_rejected_messages_redrives_each_step_once(
+    world: WorkflowWorld,
+) -> None:
+    failed(world, "us", "eu")
+    world.answers.failing = {"us"}
+    refusing = [True]
+    world.wheel.refuse = lambda message: message.job_id == "eu" and refusing[0]
+    world.redrive("nightly")
+    assert world.state("nightly") == (RunState.RETRYING, None)
+    assert world.called().count("us") == 2
+    refusing[0] = False
+    world.until(NOON + 300)
+    assert [world.called().count(name) for name in ("us", "eu")] == [2, 2]
+    assert world.state("nightly") == (D, "steps_failed")
+    world.redrive("nightly")
+    world.until(NOON + 600)
+    assert [world.called().count(name) for name in ("us", "eu")] == [3, 2]
+
+
 def test_workflow_recovery_redrive_of_one_step_restarts_no_other_dead_step(world: WorkflowWorld) -> None:
     failed(world, "eu", "us")
     world.answers.failing = {"eu", "us"}

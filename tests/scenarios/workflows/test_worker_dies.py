@@ -1,6 +1,6 @@
 """A workflow's run whose worker dies, or whose workflow is deleted: no further start, one deadline, one dead letter."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -24,6 +24,11 @@ class WorkerDied(BaseException):
 
 def dies_after_the_starts(world: WorkflowWorld, **fields: Any) -> None:
     """The worker of the workflow's run dies once it has sent the starts of the steps."""
+    dies_once_sent(world, lambda: world.begin(graph_of(CHAIN), NOON + 61, **fields))
+
+
+def dies_once_sent(world: WorkflowWorld, begin: Callable[[], object]) -> None:
+    """The worker that begins the workflow's run dies once it has sent the starts of the steps."""
     send = world.wheel.send
 
     def dying(messages: Sequence[Outgoing]) -> list[bool]:
@@ -43,7 +48,7 @@ def dies_after_the_starts(world: WorkflowWorld, **fields: Any) -> None:
     world.wheel.send = dying  # type: ignore[method-assign]
     world.wheel.receive = noted  # type: ignore[method-assign]
     with pytest.raises(WorkerDied):
-        world.begin(graph_of(CHAIN), NOON + 61, **fields)
+        begin()
     world.wheel.receive = receive  # type: ignore[method-assign]
     world.wheel.put_back(received[-1])
 
@@ -148,3 +153,15 @@ def test_workflow_failover_redriven_waiting_run_leaves_the_wait_queue_when_anoth
     world.redrive("nightly")
     assert world.state("nightly") == (RunState.WAITING, None)
     assert world.wait_queues.waiting("default", "nightly", limit=10) == []
+
+
+def test_workflow_failover_redriven_run_redrives_each_step_once_although_its_worker_dies(
+    world: WorkflowWorld,
+) -> None:
+    world.answers.failing = {"extract"}
+    world.begin(graph_of({"extract": (), "check": ()}), NOON + 90)
+    assert world.state("nightly") == (D, "steps_failed")
+    dies_once_sent(world, lambda: world.redrive("nightly"))
+    world.until(NOON + 2000)
+    assert [world.called().count(name) for name in ("extract", "check")] == [2, 1]
+    assert world.state("nightly") == (D, "steps_failed")

@@ -84,11 +84,14 @@ def joins(rule: Rule) -> Graph:
     return divided(OneByOne, {"a": (), "b": (), "c": ("a", "b")}, c={"when": rule})
 
 
+BEGUN_AGAIN = Case("one", ONE, Left(failures=2, run_redrives=1, crashes=1), workers=1)
+
 SHORT = (
     Case("chain of 2", CHAIN, Left(crashes=1, copies=1)),
     Case("chain of 2", CHAIN, Left(failures=1, redrives=1)),
     Case("chain of 2", CHAIN, Left(cancels=1, crashes=1)),
     Case("chain of 2", CHAIN, Left(pauses=1, cancels=1)),
+    BEGUN_AGAIN,
     Case("join over 2 parts", JOIN, Left(copies=1)),
     Case("join over 2 parts", JOIN, Left(crashes=1, copies=1), workers=1),
     Case("rerun of a diamond", RERUN, Left(failures=1, redrives=1), workers=1),
@@ -105,6 +108,7 @@ FULL = (
     Case("chain of 2", CHAIN, Left(failures=1, redrives=1, cancels=1)),
     Case("chain of 2, any_failure", CHAIN_FAILURE, Left(failures=1, redrives=1, cancels=1)),
     Case("chain of 2", CHAIN, Left(failures=1, run_redrives=1, crashes=1), workers=1),
+    Case("chain of 2", CHAIN, Left(failures=2, run_redrives=1, refusals=1, copies=1), workers=1),
     Case("chain of 2", CHAIN, Left(failures=1, returns=1)),
     Case("chain of 2", CHAIN, Left(failures=1, redrives=1, copies=1), workers=1),
     Case("chain of 2", CHAIN, Left(deadlines=1, run_redrives=1)),
@@ -191,6 +195,7 @@ MUTANTS = {
     "a success is not looked at once more": Case(
         "chain of 2, the first may fail", MAY_FAIL, Left(failures=1, redrives=1)
     ),
+    "who begins a redriven run again redrives who has died since": BEGUN_AGAIN,
     "a skipped step stays skipped": _REDRIVEN,
     "who begins a run with nothing to start does not evaluate it": _REDRIVEN,
 }

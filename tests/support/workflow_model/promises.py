@@ -31,7 +31,7 @@ class Promises:
     def beginning(self) -> Seen:
         """Nothing has happened."""
         nobody = self.ends.of(StepOutcomes(again=True))  # by which ends count only with those before them
-        return Seen(nobody, self._ready_by(nobody))
+        return Seen(nobody, self._ready_by(nobody), (0,) * len(self.protocol.graph.steps))
 
     def written(self, state: State, letter: Letter, run: Run, previous: Run | None, attempts: int) -> Seen:
         """A record is written over another one. `attempts`: how many other workers are at work on an attempt of it."""
@@ -41,6 +41,8 @@ class Promises:
             succeeded = previous is not None and previous.state is RunState.SUCCEEDED
             _is(not succeeded or not run.is_step, f"I2 {run.job_id} runs though it succeeded")
         if not run.is_step and run.job_id == WORKFLOW:
+            if previous is not None and run.redriven_at not in (None, previous.redriven_at):
+                seen = seen._replace(again=tuple(each + 1 for each in seen.again))
             if run.state is RunState.RUNNING and previous is not None and previous.state is RunState.DEAD:
                 seen = seen._replace(late=0, told=False)
                 if letter.message.kind is MessageKind.REDRIVE:
@@ -56,6 +58,9 @@ class Promises:
             _is(bool(seen.ready & bit), f"I1 {run.job_id} begins early")
             if self._over(workflow_run):
                 seen = seen._replace(late=seen.late | bit)
+        if run.state is RunState.RUNNING and previous is not None and previous.state is RunState.DEAD:
+            _is(bool(seen.again[number]), f"I2 {run.job_id} is redriven twice by one redrive")
+            seen = seen._replace(again=_added(seen.again, number, -1))
         if run.state is RunState.RUNNING and previous is not None and previous.state.final:
             seen = self._withdrawn(seen, number, run.round, 0)
         if run.state is not RunState.DEAD:
@@ -67,7 +72,9 @@ class Promises:
                 seen = seen._replace(truth=truth, ready=seen.ready | self._ready_by(truth))
         return seen
 
-    def noted(self, state: State, number: int, end: StepOutcome | None, round: int, working: int) -> Seen:
+    def noted(
+        self, state: State, letter: Letter, number: int, end: StepOutcome | None, round: int, working: int
+    ) -> Seen:
         """A step's end is noted. A step that has ended before the others are cancelled has nothing to hear. Where
         it is withdrawn, who comes after it may not begin any more, but those whose start is being worked on.
         """
@@ -75,7 +82,10 @@ class Promises:
         had = entry(known.of(number), known.round(number))
         bit = 1 << number
         if end is None:
-            return self._withdrawn(state.seen, number, round, working)
+            seen = state.seen
+            if letter.message.is_step and entry(None, round) > had:  # its own redrive
+                seen = seen._replace(again=_added(seen.again, number, 1))
+            return self._withdrawn(seen, number, round, working)
         _is(had >= entry(end, round), f"I1 an end of {self._id(number)} is noted that is none")
         return state.seen if state.seen.told else state.seen._replace(late=state.seen.late & ~bit)
 
@@ -148,6 +158,10 @@ class Promises:
 
     def _ids(self, steps: int) -> str:
         return ", ".join(map(self._id, numbers_in(steps)))
+
+
+def _added(counts: tuple[int, ...], number: int, more: int) -> tuple[int, ...]:
+    return (*counts[:number], counts[number] + more, *counts[number + 1 :])
 
 
 def _is(kept: bool, promise: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from duecourse.domain.runs.states import Deadlines, Final, Run
 from duecourse.domain.workflows.graph import StepOutcome, StepOutcomes
-from tests.support.workflow_model.values import DEADLINE_SECONDS, EARLY, LEASE_SECONDS, State
+from tests.support.workflow_model.values import DEADLINE_SECONDS, EARLY, LATE, LEASE_SECONDS, State
 
 
 def plain(run: Run) -> Run:
@@ -21,6 +21,8 @@ def plain(run: Run) -> Run:
     }
     known = {name: at for name, at in times.items() if getattr(run, name, None) is not None}
     bare = {"fencing_token": "", "expires_at": None, "error": None, "code": None, "callback_hash": None}
+    if run.redriven_at is not None and not run.is_step:  # its redrives are told apart
+        known["redriven_at"] = EARLY + run.attempt if run.redriven_at in (EARLY, LATE) else run.redriven_at
     return replace(run, **known | bare)
 
 

@@ -47,6 +47,13 @@ class Letter(NamedTuple):
         return sum(1 << each for each in {self.id, *self.replaced} if each)
 
 
+class WorkflowRun(NamedTuple):
+    """What a step asks of its workflow's run."""
+
+    alive: bool
+    redriven_at: float | None = None
+
+
 class Left(NamedTuple):
     """What may still happen, and how often: a worker dies; a message comes once more; a send is refused; a step fails
     for good, or is tried again; somebody redrives a dead step, the dead workflow's run, brings a dead letter back,
@@ -85,11 +92,13 @@ class Seen(NamedTuple):
     """What the promises remember. `truth`: how steps have ended by their records, the highest end of each (a number
     of `StepOutcomes`). Masks of steps: `ready`, who could begin by that at any time; `late`, who began after the
     workflow's run was over and has not heard of it; `owed`, who was dead when a redrive of the workflow's run began
-    and still is. `told`: what follows from the end of the workflow's run was done.
+    and still is. `again`: how often redrives let each dead step run again. `told`: what follows from the end of the
+    workflow's run was done.
     """
 
     truth: int
     ready: int
+    again: tuple[int, ...]
     late: int = 0
     owed: int = 0
     told: bool = False
@@ -122,7 +131,7 @@ Key = tuple[str, int]
 
 class Read(NamedTuple):
     """Items, in any order, each at a moment of its own: `own` record of the message's run, `seen` another one's record,
-    whether the workflow's run is `alive`, a `part` of the ends.
+    the workflow's run that a step is `of`, a `part` of the ends.
     """
 
     keys: tuple[Key, ...]

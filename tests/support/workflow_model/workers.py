@@ -7,7 +7,7 @@ from duecourse.domain.runs.states import Run
 from tests.support.wait_queue_model import Kept
 from tests.support.workflow_model.protocol import Protocol
 from tests.support.workflow_model.records import ids_of
-from tests.support.workflow_model.values import Delete, Letter, Question, Read, Stage
+from tests.support.workflow_model.values import EARLY, Delete, Letter, Question, Read, Stage, WorkflowRun
 
 
 @dataclass(slots=True)
@@ -61,8 +61,8 @@ class Workers:
         match what:
             case "part":
                 return self.ends.values[value]
-            case "alive":
-                return bool(value)
+            case "of":
+                return WorkflowRun(bool(value & 1), EARLY + (value >> 1) if value >> 1 else None)
             case _:
                 return self.runs.values[value]
 

@@ -16,7 +16,17 @@ from duecourse.messages import MessageKind, RunMessage
 from duecourse.usecases.workflows.workflows import Evaluation, Found, WorkflowMessages
 from tests.support.jobs import job
 from tests.support.workflow_model.records import anonymous
-from tests.support.workflow_model.values import DEADLINE_SECONDS, EARLY, Letter, Mark, NoteEnd, Question, Read, Send
+from tests.support.workflow_model.values import (
+    DEADLINE_SECONDS,
+    EARLY,
+    Letter,
+    Mark,
+    NoteEnd,
+    Question,
+    Read,
+    Send,
+    WorkflowRun,
+)
 
 WORKFLOW = "nightly"
 OCCURRENCE = int(EARLY) - 1
@@ -75,14 +85,14 @@ class WorkflowSteps:
         """Workflows._turn."""
         number = self.graph.numbers[message.job_id]
         first = self.changed == "a start asks whether its workflow's run is over, then for the ends"
-        alive = (yield from self._is_alive()) if first else True
+        of = (yield from self._workflow_run()) if first else WorkflowRun(True)
         ends = yield from self._ends_before(number, own=run is not None)
         readiness = self.state(ends).readiness(number)
         if not first and readiness is not Readiness.WAITS:
             asks = self.changed != "a start does not ask whether its workflow's run is over"
             asks &= run is None or self.changed != "who was stopped does not ask whether its workflow's run is over"
-            alive = (yield from self._is_alive()) if asks else True
-        return StepTurn(readiness, not alive, ends.round(number))
+            of = (yield from self._workflow_run()) if asks else WorkflowRun(True)
+        return StepTurn(readiness, not of.alive, ends.round(number), workflow_redriven_at=of.redriven_at)
 
     def _withdraw(self, rounds: dict[int, int]) -> Generator[Question, Any, None]:
         """Workflows._withdraw, WorkflowStore.withdraw."""
@@ -111,6 +121,8 @@ class WorkflowSteps:
         if run.redriven_at is not None:
             failed = yield from self._records(numbers_in(state.known.failed & ~self.graph.carried_over.any))
             dead = [each for each in failed if each.state is RunState.DEAD]
+            if self.changed != "who begins a redriven run again redrives who has died since":
+                dead = [each for each in dead if each.workflow_redriven_at != run.redriven_at]
         if dead:
             yield from self._withdraw({self.graph.numbers[each.job_id]: each.round + 1 for each in dead})
             state = yield from self._known()
@@ -190,8 +202,13 @@ class WorkflowSteps:
 
     def _is_alive(self) -> Generator[Question, Any, bool]:
         """Workflows._is_alive."""
-        (alive,) = yield Read((("alive", 0),))
-        return bool(alive)
+        return (yield from self._workflow_run()).alive
+
+    def _workflow_run(self) -> Generator[Question, Any, WorkflowRun]:
+        """Workflows._workflow_run."""
+        (found,) = yield Read((("of", 0),))
+        assert isinstance(found, WorkflowRun)
+        return found
 
     def _known(self) -> Generator[Question, Any, WorkflowState]:
         """Workflows._known."""

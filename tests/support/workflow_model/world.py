@@ -125,7 +125,7 @@ class World:
                     yield from self._on(state, self.workers.answered(number, standing), (node, "writes not", run))
             case NoteEnd(step, end, round):
                 working_on = sum({1 << self.workers.nodes[each].run >> 1 for each in state.workers})
-                seen = self.promises.noted(state, step, end, round, working_on)
+                seen = self.promises.noted(state, node.letter, step, end, round, working_on)
                 part = self.case.graph.part_of(step)
                 known: StepOutcomes = self.ends.values[state.parts[part]]
                 if self.overwrites or entry(end, round) > entry(known.of(step), known.round(step)):
@@ -192,9 +192,11 @@ class World:
                 return state.records[node.run]
             case "part":
                 return state.parts[which]
-            case "alive":
+            case "of":
                 run: Run | None = self.runs.values[state.records[0]]
-                return int(run is not None and not run.state.final)
+                if run is None:
+                    return 0
+                return int(not run.state.final) + 2 * int((run.redriven_at or EARLY) - EARLY)
             case _:
                 return self._seen_by_others(state.records[which])
 

@@ -96,6 +96,7 @@ def test_dynamodb_items_restore_a_waiting_run_with_an_earlier_failure() -> None:
         heartbeat_until=NOON + 60.5,
         cancel_requested="by the API",
         redriven_at=NOON + 30.5,
+        workflow_redriven_at=NOON + 20.25,
     )
     assert run_item.from_item(run_item.to_item(run)) == run
 

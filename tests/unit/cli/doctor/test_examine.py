@@ -135,7 +135,8 @@ class Streaming(Refusing):
 
 
 def event_sources(**states: str | None) -> Check:
-    outputs = {name: name for name in (*QUEUES, "RunsTable", "ArchiveFunction")}
+    bulk = (f"Lane{lane}BulkUrl" for lane in ("High", "Normal", "Low", "Long"))
+    outputs = {name: name for name in (*QUEUES, *bulk, "RunsTable", "ArchiveFunction")}
     clients = {"sqs": Arns(), "lambda": Sources(**states), "dynamodb": Streaming()}
     return {each.check.name: each.check for each in examine(stage(outputs, clients))}["event sources"]
 
@@ -144,7 +145,8 @@ def test_doctor_checks_every_event_source_of_the_stack() -> None:
     assert event_sources().verdict is CheckStatus.OK
     assert (
         event_sources().says
-        == "the event sources of shards, lane high, lane normal, lane low, lane long, archive are enabled"
+        == "the event sources of shards, lane high, lane normal, lane low, lane long, lane high bulk, "
+        "lane normal bulk, lane low bulk, lane long bulk, archive are enabled"
     )
     off = event_sources(LaneLowUrl="Disabled")
     assert (off.verdict, off.runbook) == (CheckStatus.BAD, "docs/runbooks.md#queuesunread")

@@ -140,6 +140,7 @@ _READ: Mapping[str, Callable[[Item, str], Any]] = MappingProxyType(
             (
                 *("lease_until", "not_before", "first_started_at", "started_at", "finished_at", "waiting_until"),
                 *("heartbeat_until", "heartbeat_at", "progress", "waiting_since", "redriven_at", "called_until"),
+                "workflow_redriven_at",
             ),
             values.optional_float,
         ),

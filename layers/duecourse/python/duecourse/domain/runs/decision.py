@@ -56,6 +56,7 @@ class StepTurn:
     - `not_before`: the step does not start before this instant (UTC seconds).
     - `called_until`: the latest start of calls by earlier runs of the workflow that may still be in progress
       (domain.runs.overlap.called_in_workflow).
+    - `workflow_redriven_at`: the last redrive of the workflow's run.
     """
 
     readiness: Readiness
@@ -63,6 +64,7 @@ class StepTurn:
     round: int = 0
     not_before: float = 0.0
     called_until: float | None = None
+    workflow_redriven_at: float | None = None
 
 
 class WorkflowOutcome(StrEnum):

@@ -113,6 +113,8 @@ class Record(OfRun):
       rate gave the run this instant; otherwise no instant was free, and the run tries again then. `breaker`: the run
       waits for the circuit breaker of this key instead of its rate.
     - `redriven_at`: the time of the last redrive.
+    - `workflow_redriven_at`: of a workflow's step, `redriven_at` of the workflow's run when the step last started
+      in a new round. If the step dies after that, the same redrive does not start it again.
     - `caught_up`: the run was enqueued because the occurrences that it covers were missed.
     - `idempotency_key`: the key of the first call. None before that call, empty if it is the default (the run id).
     - `identity.requested_by`: also set to the caller who requested a skip.
@@ -147,6 +149,7 @@ class Record(OfRun):
     in_turn: bool = False
     breaker: bool = False
     redriven_at: float | None = None
+    workflow_redriven_at: float | None = None
     caught_up: bool = False
     idempotency_key: str | None = None
     expires_at: int | None = None

@@ -764,13 +764,15 @@ def decide_step_start(
     if now < turn.not_before:
         return Reschedule(turn.not_before, "its own start time is in the future")
     if run is None:
-        return started(None, request, job, context, now, "it is ready to start")
+        new = replace(first_record(request, job, context), workflow_redriven_at=turn.workflow_redriven_at)
+        return started(None, request, job, context, now, "it is ready to start", new)
     if not withdrawn:
         return Withdraw(run, run.round + 1, "it is ready after all")
     again = replace(
         run,
         attempts_allowed=run.attempt + job.attempts_allowed,
         redriven_at=now,
+        workflow_redriven_at=turn.workflow_redriven_at,
         round=turn.round,
         error=None,
         code=None,

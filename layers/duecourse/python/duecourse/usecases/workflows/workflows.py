@@ -252,7 +252,9 @@ class Workflows:
             return turn
         workflow = self._workflow_run(message)
         over = workflow is None or workflow.state.final
-        return replace(turn, over=over, called_until=called_in_workflow(workflow, self.clock.now()))
+        redriven_at = None if workflow is None else workflow.redriven_at
+        called_until = called_in_workflow(workflow, self.clock.now())
+        return replace(turn, over=over, called_until=called_until, workflow_redriven_at=redriven_at)
 
     def withdraw(self, message: RunMessage, decision: Withdraw) -> None:
         """Record that a step runs again, before its final record is overwritten."""
@@ -284,13 +286,13 @@ class Workflows:
 
     def begin(self, run: Run, report: Report) -> Outcome:
         """Start the steps that can start. If the workflow's run was itself redriven, also start its dead steps
-        again.
+        again. When this is repeated after a failure, some may have run and died since the redrive. These stay dead.
         """
         graph = self._graph(run)
         state, dead = self._known(run, graph), list[Run]()
         if run.redriven_at is not None:
             failed = self._records(run, graph, numbers_in(state.known.failed & ~graph.carried_over.any))
-            dead = [each for each in failed if isinstance(each, Dead)]
+            dead = [each for each in failed if isinstance(each, Dead) and each.workflow_redriven_at != run.redriven_at]
         if dead:
             rounds = {graph.of_jobs[each.job_id]: each.round + 1 for each in dead}
             self._withdraw(run, graph, rounds, run)
