@@ -101,6 +101,8 @@ def arity(function: Function) -> int:
 
 WIRING = "duecourse.wiring"
 CONTAINER = "Wiring"
+SERVICES, STORES = "duecourse.ports", "duecourse.stores"
+"""What use cases reach for: the protocols of services, and stores. What stores reach for is read from them."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ def full_name(module: Module, node: ast.AST) -> str | None:
 
 @dataclass
 class PortUses:
-    """The (port, method) pairs that some parts of the code reach for."""
+    """The (port, method) pairs that some parts of the code reach for. A store is its own port."""
 
     within: list[Part]
     found: set[tuple[str, str]] = field(default_factory=set)
@@ -209,8 +211,12 @@ class PortUses:
         for node in ast.walk(function):
             if isinstance(node, ast.Attribute) and (kind := type_of(node.value, known)) is not None:
                 where, name = kind
-                if where.name.startswith("duecourse.ports") and node.attr in methods(where.classes[name]):
+                if where.name.startswith(_ports(module)) and node.attr in inherited(where, where.classes[name]):
                     self.found.add((f"{where.name}.{name}", node.attr))
+
+
+def _ports(module: Module) -> tuple[str, ...]:
+    return (SERVICES,) if module.name.startswith(STORES) else (SERVICES, STORES)
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
