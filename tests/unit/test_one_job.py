@@ -12,11 +12,13 @@ import duecourse_schedules
 from duecourse.testing import Scheduler
 
 FILES = 50
-RETURNS = 116
+RETURNS = 111
 """The returns to a file that was already left. Lower both numbers when a change makes the story shorter."""
 
 PACKAGES = tuple(f"{Path(each.__file__).parent}/" for each in (duecourse, duecourse_schedules))
 OUTSIDE = ("client/", "testing/")
+STORES = f"{PACKAGES[0]}stores/"
+"""Stores, and what they call, are not counted: a reader of the story needs only their names."""
 JOB = {"id": "hourly", "schedule": "0 * * * *", "target": {"type": "http", "url": "https://example.com/work"}}
 
 
@@ -46,7 +48,7 @@ def traced() -> Iterator[list[str]]:
     def note(frame: FrameType, event: str, _value: object) -> None:
         name = frame.f_code.co_filename.removeprefix(PACKAGES[0])
         of_package = frame.f_code.co_filename.startswith(PACKAGES) and not name.startswith(OUTSIDE)
-        if event == "call" and of_package and frame.f_code.co_name != "<module>":
+        if event == "call" and of_package and frame.f_code.co_name != "<module>" and not in_store(frame):
             calls.append(name)
 
     sys.setprofile(note)
@@ -54,3 +56,10 @@ def traced() -> Iterator[list[str]]:
         yield calls
     finally:
         sys.setprofile(None)
+
+
+def in_store(frame: FrameType | None) -> bool:
+    """Whether this is a call of a store, or one that a store makes."""
+    while frame is not None and not frame.f_code.co_filename.startswith(STORES):
+        frame = frame.f_back
+    return frame is not None
