@@ -2,8 +2,8 @@
 
 From a function's handler and its parts of the container, the use cases that they name; from their typed fields and
 parameters, the methods of ports that they use; from the adapters that the container makes, the methods behind them;
-from there, through the adapters' own helpers, the methods of boto3's clients, the statements in PartiQL and the parts
-of transactions.
+from there, through the adapters' own helpers, the methods of boto3's clients, and through stores, their requests to the
+tables.
 """
 
 import ast
@@ -46,7 +46,6 @@ SERVICES = sorted(
 )
 """Services that adapters have clients of; the first that has a request gives it its name."""
 
-PARTS = {"Put", "Update", "Delete", "ConditionCheck"}
 WRITES = {"Put": "Put", "Update": "Update", "Delete": "Delete", "Check": "ConditionCheck"}
 READS = {
     "Query": ("query",),
@@ -58,8 +57,6 @@ READS = {
 """What stores make of their tables: `Put(Table.RUNS, …)`, `tables.get(Table.JOBS, …)`. Their calls have a table's name
 instead of an adapter's. A table that is a variable may be either one, and so may an index.
 """
-
-STATEMENTS = ("INSERT", "UPDATE", "DELETE", "SELECT")
 
 
 @dataclass(frozen=True)
@@ -105,20 +102,8 @@ class Reach:
                 self._attribute(module, node, owner, concrete)
             elif isinstance(node, ast.Name):
                 self._name(module, node.id)
-            elif isinstance(node, ast.keyword) and node.arg == "IndexName":
-                self._index(module, node.value)
-            elif isinstance(node, ast.Dict):
-                for key_node, value in zip(node.keys, node.values, strict=True):
-                    if isinstance(key_node, ast.Constant) and key_node.value == "IndexName":
-                        self._index(module, value)
-                parts = {str(each.value) for each in node.keys if isinstance(each, ast.Constant)} & PARTS
-                self.calls |= {Call(self.adapter, f"transact:{part}") for part in parts}
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if "_" in node.value and node.value in requests():
-                    self.calls.add(Call(self.adapter, node.value))  # for getattr(client, "put_item")
-                word = node.value.partition(" ")[0]
-                if word in STATEMENTS and node.value.endswith(('FROM "', 'INTO "', 'UPDATE "')):
-                    self.calls.add(Call(self.adapter, f"partiql:{word}"))
+            elif isinstance(node, ast.Constant) and "_" in (text := str(node.value)) and text in requests():
+                self.calls.add(Call(self.adapter, text))  # for getattr(client, "put_item")
 
     def _of_tables(self, call: ast.Call) -> None:
         """A request of a store, or a part of one."""
@@ -148,22 +133,6 @@ class Reach:
             if made is not None and made[1] in made[0].classes and implements(*made, protocol):
                 for method in methods(protocol):
                     self.into(made[0], method, made[0].classes[made[1]])
-
-    def _index(self, module: Module, value: ast.expr) -> None:
-        """An index by its name, or by a constant of the module that holds it."""
-        if isinstance(value, ast.Name):
-            constants = {
-                target.id: node.value
-                for node in module.tree.body
-                if isinstance(node, ast.Assign)
-                for target in node.targets
-                if isinstance(target, ast.Name)
-            }
-            value = constants[value.id]
-        if isinstance(value, ast.Constant):
-            self.calls.add(Call(self.adapter, f"index:{value.value!s}"))
-        else:
-            raise TypeError(f"{module.name}: an index whose name is no constant: {ast.unparse(value)}")
 
     def _name(self, module: Module, name: str) -> None:
         """A function of the module, or one that it imports; a class that is made is followed when it is used."""
