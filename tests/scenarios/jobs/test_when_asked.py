@@ -194,7 +194,7 @@ def test_job_without_schedule_explains_a_requested_run_at_its_second_and_gives_a
     world.until(NOON + 30)
     asked = office.run()
     world.until(NOON + 60)
-    look = WorkflowRuns(world.workflows)
+    look = WorkflowRuns(world.workflows, world.jobs)
     explain = Explain(world.jobs, world.run_store, world.wait_queues, world.depths, look, world.clock, 300, 840, 90)
 
     def verdict(second: int) -> tuple[Verdict, str | None]:

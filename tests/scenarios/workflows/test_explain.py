@@ -25,7 +25,7 @@ Asked = Callable[..., Explained]
 @pytest.fixture
 def asked(world: WorkflowWorld) -> Asked:
     """What is explained of a job, at the instant of its workflow unless another is given."""
-    look = WorkflowRuns(world.workflows)
+    look = WorkflowRuns(world.workflows, world.jobs)
     explain = Explain(
         world.jobs, world.run_store, world.wait_queues, WheelDepths(world.wheel), look, world.clock, 300, 840, 90
     )

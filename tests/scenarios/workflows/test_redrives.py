@@ -1,12 +1,13 @@
 """A redrive leaves a workflow's run as it would be without the failure."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from duecourse.domain.jobs.job import Completion, Overlap
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.workflows.graph import Rule
+from duecourse.domain.workflows.graph import Rule, StepOutcome
 from duecourse.messages import MessageKind
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import INSTANT, WorkflowWorld
@@ -242,3 +243,31 @@ def test_workflow_redrive_of_a_workflow_run_applies_although_a_redriven_step_con
     assert [world.state(name) for name in ("us", "eu", "slow", "nightly")] == [(S, None)] * 4
     world.tell(asked)
     assert world.state("nightly") == (S, None)
+
+
+@pytest.mark.parametrize("created_again", [False, True])
+def test_workflow_redrive_of_a_step_of_a_deleted_workflow_leaves_the_other_steps_as_they_ended(
+    world: WorkflowWorld, created_again: bool
+) -> None:
+    world.answers.failing = {"extract"}
+    graph = graph_of({"extract": (), "load": ("extract",), "report": ("load",)}, extract={"may_fail": True})
+    world.begin(graph, NOON + 90)
+    assert world.state("nightly") == (S, None)
+    nightly = world.jobs.get("default", "nightly")
+    assert nightly is not None
+    world.jobs.delete(nightly, deleted_at=world.clock.now())
+    if created_again:
+        world.add(replace(nightly, generation=nightly.generation + 1, created_generation=nightly.generation + 1))
+    world.answers.failing = set()
+    world.redrive("extract")
+    world.until(NOON + 200)
+    assert world.called() == ["extract", "extract"]
+    view = world.view()
+    assert not view.continues
+    assert {each.step.id: each.progress for each in view.steps} == {
+        "extract": StepOutcome.SUCCEEDED,
+        "load": StepOutcome.ABORTED,
+        "report": StepOutcome.ABORTED,
+    }
+    assert [each.current and each.current.state for each in view.steps] == [S, K, K]
+    assert world.rerun(["load"]).state is RunState.QUEUED if created_again else True

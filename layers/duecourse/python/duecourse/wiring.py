@@ -655,7 +655,7 @@ class Wiring(Generic[S_co]):
                 horizon=settings.horizon_seconds,
                 retention_days=settings.run_retention_days,
             ),
-            steps=AuditSteps(jobs, runs, WorkflowRuns(self.workflows), self.depths, clock),
+            steps=AuditSteps(jobs, runs, WorkflowRuns(self.workflows, jobs), self.depths, clock),
             clock=clock,
             segments=settings.audit_segments,
             retention_days=settings.run_retention_days,
@@ -730,7 +730,7 @@ class Wiring(Generic[S_co]):
         history = History(store, runs, self.timers, clock, horizon, kept_days, self.executor)
         search = RunSearch(runs, store, clock)
         single = Runs(runs, history, self.results, inputs)
-        workflow_runs = WorkflowRuns(workflows)
+        workflow_runs = WorkflowRuns(workflows, store)
         commands = Commands(single, store, workflow_runs, self.commands)
         editing = EditJobs(jobs, store, self.skipping, clock)
         cancel_runs = CancelRuns(runs, workflows, lanes, clock, randomness)

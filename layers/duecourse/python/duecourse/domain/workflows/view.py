@@ -67,11 +67,15 @@ class WorkflowRunView:
         return None if self.run.started_at is None else int(max(known))
 
 
-def viewed(run: Run, graph: Graph, ends: StepOutcomes, records: Iterable[Run]) -> WorkflowRunView:
-    """Return the view of a workflow's run. `records` are the existing records of its steps."""
+def viewed(
+    run: Run, graph: Graph, ends: StepOutcomes, records: Iterable[Run], *, deleted: bool = False
+) -> WorkflowRunView:
+    """Return the view of a workflow's run. `records` are the existing records of its steps. An ended run of a `deleted`
+    workflow never continues.
+    """
     state = WorkflowState(graph, run.occurrence, run.suffix, ends)
     found = {record.job_id: record for record in records}
-    continues = goes_on(run, state.outcome) and not _stopped(state, found)
+    continues = not deleted and goes_on(run, state.outcome) and not _stopped(state, found)
     over = run.state.final and not continues
     steps = (_viewed(state, number, found, over=over) for number in range(len(graph.steps)))
     return WorkflowRunView(run, graph, tuple(steps), continues)
@@ -109,5 +113,5 @@ def _progress(state: WorkflowState, number: int, run: Run | None, *, over: bool)
     if end is not None and state.settled(number):
         return end
     if over and (run is None or run.state.final):
-        return Pending.LEFT
+        return state.known.of(number) or Pending.LEFT
     return Pending.WAITING if state.readiness(number) is Readiness.WAITS else Pending.DUE

@@ -11,7 +11,7 @@ from duecourse.domain.jobs.document import ChangeAction
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import WORKFLOW_OVER
 from duecourse.domain.runs.states import Cancelled, Run
-from duecourse.domain.runs.transitions import goes_on
+from duecourse.domain.runs.transitions import goes_on, own_job
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import CarriedOver, Graph, StepOutcome, StepOutcomes, numbers_in, read_ref
 from duecourse.domain.workflows.state import WorkflowState
@@ -77,7 +77,8 @@ class Reruns:
             raise NoStepError(unknown)
         ends = self.workflows.read(tenant, run.name, graph.parts, with_run=False).ends
         outcome = WorkflowState(graph, run.occurrence, run.suffix, ends).outcome
-        if goes_on(run, outcome) or self._runs_again(run, graph, ends):
+        continues = goes_on(run, outcome) and own_job(job, run) is not None
+        if continues or self._runs_again(run, graph, ends):
             raise RunNotEndedError(run)
         now = self.clock.now()
         asked = self._asked(job, run, run_request, sorted(begin), now)

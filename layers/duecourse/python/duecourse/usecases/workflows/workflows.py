@@ -27,7 +27,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readiness, StepTurn, Withdraw, WorkflowOutcome
 from duecourse.domain.runs.overlap import called_in_workflow
 from duecourse.domain.runs.states import Cancelled, Dead, Final, Run, Skipped, Succeeded, reason_of
-from duecourse.domain.runs.transitions import may_run_again
+from duecourse.domain.runs.transitions import may_run_again, own_job
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
 from duecourse.domain.tenants.rate import Charge, free
@@ -446,6 +446,7 @@ class WorkflowRuns:
     """Reads the runs of a workflow's steps. Reads are strongly consistent, but are not a snapshot."""
 
     workflows: WorkflowStore
+    jobs: JobStore
 
     def look(self, run: Run, charge: Charge = free) -> WorkflowRunView:
         """Return the steps of a run as it was read. Raises NoWorkflowRunError, GraphMissingError, and the errors of
@@ -457,7 +458,11 @@ class WorkflowRuns:
         charge(1 + len(graph.steps) // RECORDS_A_REQUEST)
         ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
         records = self.workflows.records(run.tenant, [name_in(run, step) for step in graph.steps])
-        return viewed(run, graph, ends, records)
+        return viewed(run, graph, ends, records, deleted=run.state.final and ends.again and self._deleted(run))
+
+    def _deleted(self, run: Run) -> bool:
+        """Return whether the workflow of a run was deleted since. It may have been created again."""
+        return own_job(self.jobs.get(run.tenant, run.job_id), run) is None
 
     def look_again(self, run: Run, charge: Charge = free) -> WorkflowRunView | None:
         """Return the steps of an ended workflow's run that continues after a redriven step, or None. `run` is this run,
