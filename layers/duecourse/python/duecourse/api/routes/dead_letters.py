@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, PageAnswer, RunAnswer, run_document
 from duecourse.api.api import Answer, Api, listed_tag, page_answer, route
-from duecourse.api.bodies.models import refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS
 from duecourse.api.query import (
@@ -24,19 +23,14 @@ from duecourse.api.query import (
     dead_page_token,
     fitting,
     job_parameter,
-    open_dead_page_token,
+    page_cursor,
     read_dead_page_token,
 )
 from duecourse.api.request import Request
 from duecourse.api.routes.runs import SelectRunsBody
-from duecourse.usecases.runs.dead_letters import DeadRuns
+from duecourse.domain.runs.document import RunFilter
+from duecourse.domain.runs.states import RunState
 from duecourse.usecases.runs.lists import mark_of
-
-
-def _cursor(text: str) -> str:
-    if open_dead_page_token(text) is None:
-        raise refuse("is not a cursor of this list; use next_cursor of the previous response, or remove it")
-    return text
 
 
 class RedriveBody(SelectRunsBody):
@@ -44,7 +38,7 @@ class RedriveBody(SelectRunsBody):
     a text in the error.
     """
 
-    cursor: Annotated[str, AfterValidator(_cursor)] | None = None
+    cursor: Annotated[str, page_cursor(read_dead_page_token)] | None = None
     dry_run: Annotated[
         bool, Field(description="Redrive nothing; return the number of runs that would be redriven.")
     ] = False
@@ -87,9 +81,9 @@ def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -
     `error` a page may be short or empty and still have a next page.
     """
     query = DeadRunsQuery.of(request)
-    before, chosen = read_dead_page_token(query.cursor), listed_tag(request, query.tag)
-    choice = DeadRuns(query.job_id, query.since, query.until, chosen, query.error)
-    page = api.dead_letters.page(request.tenant, choice, limit=query.limit, before=before)
+    before, tag = read_dead_page_token(query.cursor), listed_tag(request, query.tag)
+    wanted = RunFilter((RunState.DEAD,), query.since, query.until, query.error)
+    page = api.search.page(request.tenant, wanted, limit=query.limit, before=before, job_id=query.job_id, tag=tag)
     items = [run_document(run) for run in page.items]
     count = fitting(items)
     following = mark_of(page.items[count - 1]) if count < len(items) else page.following
@@ -116,13 +110,13 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
     """
     body = read_body(request, RedriveBody, optional=True)
     body.check_times()
-    choice = DeadRuns(body.job_id, body.since, body.until, body.tag, body.error)
-    before = None if body.cursor is None else open_dead_page_token(body.cursor)
     redriven = api.dead_letters.redrive(
         request.tenant,
-        choice,
+        RunFilter((RunState.DEAD,), body.since, body.until, body.error),
         limit=body.limit,
-        before=before,
+        job_id=body.job_id,
+        tag=body.tag,
+        before=read_dead_page_token(body.cursor),
         by=request.principal,
         charge=request.budget.charge,
         dry_run=body.dry_run,

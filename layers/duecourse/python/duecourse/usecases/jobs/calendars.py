@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from duecourse.domain.jobs.calendars import Calendar, changed
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.tenants.rate import Charge, free
-from duecourse.ports import CalendarPage, Clock, StoreBusyError
+from duecourse.ports import Clock, Listed, StoreBusyError
 from duecourse.usecases.jobs.change import Draft, EditJobs
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
@@ -79,7 +79,7 @@ class Calendars:
             raise CalendarUnknownError(calendar_id)
         return found
 
-    def page(self, tenant: str, *, limit: int, after: str | None) -> CalendarPage:
+    def page(self, tenant: str, *, limit: int, after: str | None) -> Listed[Calendar, str]:
         """Return a page of the tenant's calendars."""
         return self.jobs.calendars.page(tenant, limit=limit, after=after)
 

@@ -29,7 +29,7 @@ from duecourse.domain.jobs.pause import (
     with_exclusions,
 )
 from duecourse.domain.tenants.rate import Charge, free
-from duecourse.ports import Clock, IdPage, Outgoing, StoreBusyError
+from duecourse.ports import Clock, Listed, Outgoing, StoreBusyError
 from duecourse.usecases.complete import complete_if_over
 from duecourse.usecases.dispatch.claim import Skipping, settled
 from duecourse.usecases.jobs.change import Draft, EditJobs, Jobs
@@ -337,8 +337,8 @@ class Pausing:
         if choice.ids is None:
             page = self.store.page_ids(tenant, choice.tag, limit=MAX_PER_CALL, after=after)
         else:
-            page = IdPage(sorted(each for each in choice.ids if after is None or each > after), None)
-        ids = page.ids
+            page = Listed(sorted(each for each in choice.ids if after is None or each > after), None)
+        ids = page.items
         charge(len(ids))
         changed = 0
         failed: list[str] = []

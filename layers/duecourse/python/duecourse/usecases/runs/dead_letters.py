@@ -1,4 +1,4 @@
-"""Dead runs: lists them, and redrives many with one request."""
+"""Redrives many dead runs with one request."""
 
 from __future__ import annotations
 
@@ -9,29 +9,16 @@ from typing import TYPE_CHECKING
 from duecourse.domain.jobs.document import ChangeAction
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.document import RunFilter
-from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.states import Run
 from duecourse.domain.runs.transitions import own_job
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.messages import Redrive
 from duecourse.ports import StateMark
 from duecourse.usecases.runs.commands import Commands
-from duecourse.usecases.runs.lists import RunSearch, StatePage, mark_of
+from duecourse.usecases.runs.lists import RunSearch, mark_of
 
 if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore
-
-
-@dataclass(frozen=True, slots=True)
-class DeadRuns:
-    """Selects dead runs by job (None: all jobs), time of death (from `since` until before `until`, UTC seconds),
-    current `tag` of the job, and text in the error.
-    """
-
-    job_id: str | None = None
-    since: int | None = None
-    until: int | None = None
-    tag: str | None = None
-    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,38 +36,35 @@ class RedriveResult:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """Lists and redrives dead runs. The list may be slightly stale: it shows a redriven run until a worker has started
-    it. A second redrive message for such a run is dropped.
+    """Redrives dead runs. The list of dead runs may be slightly stale: it shows a redriven run until a worker has
+    started it. A second redrive message for such a run is dropped.
     """
 
     search: RunSearch
     jobs: JobStore
     commands: Commands
 
-    def page(self, tenant: str, choice: DeadRuns, *, limit: int, before: StateMark | None) -> StatePage:
-        """Return a page of the selected runs after the mark. The runs that died last come first."""
-        wanted = RunFilter((RunState.DEAD,), choice.since, choice.until, choice.error)
-        return self.search.page(tenant, wanted, limit=limit, before=before, job_id=choice.job_id, tag=choice.tag)
-
     def redrive(
         self,
         tenant: str,
-        choice: DeadRuns,
+        wanted: RunFilter,
         *,
         limit: int,
+        job_id: str | None = None,
+        tag: str | None = None,
         before: StateMark | None = None,
         by: str | None = None,
         charge: Charge = free,
         dry_run: bool = False,
     ) -> RedriveResult:
-        """Redrive up to `limit` of the selected runs after the mark, for the caller `by`. The runs that died last come
-        first. It ends early when its time is up, or when no message of a portion was accepted. A dry run reads the same
-        and sends nothing; it counts the runs that would be redriven.
+        """Redrive up to `limit` dead runs after the mark, for the caller `by`. The runs and their order are those of
+        `RunSearch.page`. It ends early when its time is up, or when no message of a portion was accepted. A dry run
+        reads the same and sends nothing; it counts the runs that would be redriven.
 
         Raises LaneUnavailableError if no message was accepted, and the errors of `charge` for the number of runs to be
         read.
         """
-        page = self.page(tenant, choice, limit=limit, before=before)
+        page = self.search.page(tenant, wanted, limit=limit, before=before, job_id=job_id, tag=tag)
         charge(len(page.items))
         jobs: dict[str, Job | None] = {}
 
