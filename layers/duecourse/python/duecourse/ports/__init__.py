@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from duecourse.ports.api_keys import AllKeys
 from duecourse.ports.basics import Background, Clock, Executor, InlineExecutor, Randomness
 from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, ShardQueue, Timer
 from duecourse.ports.jobs import (

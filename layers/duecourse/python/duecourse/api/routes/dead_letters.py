@@ -64,6 +64,10 @@ class DeadRunsQuery(PageQuery):
     error: Annotated[str | None, RUN_ERROR] = None
 
 
+def _dead(where: DeadRunsQuery | RedriveBody) -> RunFilter:
+    return RunFilter((RunState.DEAD,), where.since, where.until, where.error)
+
+
 @route(
     "GET",
     "/v1/dead-letters",
@@ -82,8 +86,7 @@ def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -
     """
     query = DeadRunsQuery.of(request)
     before, tag = read_dead_page_token(query.cursor), listed_tag(request, query.tag)
-    wanted = RunFilter((RunState.DEAD,), query.since, query.until, query.error)
-    page = api.search.page(request.tenant, wanted, limit=query.limit, before=before, job_id=query.job_id, tag=tag)
+    page = api.search.page(request.tenant, _dead(query), limit=query.limit, before=before, job_id=query.job_id, tag=tag)
     items = [run_document(run) for run in page.items]
     count = fitting(items)
     following = mark_of(page.items[count - 1]) if count < len(items) else page.following
@@ -110,31 +113,19 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
     """
     body = read_body(request, RedriveBody, optional=True)
     body.check_times()
-    redriven = api.dead_letters.redrive(
-        request.tenant,
-        RunFilter((RunState.DEAD,), body.since, body.until, body.error),
-        limit=body.limit,
-        job_id=body.job_id,
-        tag=body.tag,
-        before=read_dead_page_token(body.cursor),
-        by=request.principal,
-        charge=request.budget.charge,
-        dry_run=body.dry_run,
-    )
-    following = redriven.following
+    wanted, before = _dead(body), read_dead_page_token(body.cursor)
+    page = api.search.page(request.tenant, wanted, limit=body.limit, before=before, job_id=body.job_id, tag=body.tag)
+    request.budget.charge(len(page.items))
+    done = api.commands.redrive_many(page.items, by=request.principal, dry_run=body.dry_run)
+    following = mark_of(page.items[done.done - 1]) if done.done < len(page.items) else page.following
     document = RedrivenAnswer(
         dry_run=body.dry_run,
-        redriven=redriven.sent,
-        refused=redriven.refused + redriven.orphaned,
+        redriven=done.sent,
+        refused=done.refused + done.omitted,
         more=following is not None,
         next_cursor=None if following is None else dead_page_token(following),
     )
-    facts = {
-        "job_id": body.job_id,
-        "dry_run": body.dry_run,
-        "sent": redriven.sent,
-        "unsent": redriven.refused,
-        "orphaned": redriven.orphaned,
-    }
-    counts = {"SendsRefused": redriven.refused} if redriven.refused else {}
+    sent = {"sent": done.sent, "unsent": done.refused, "orphaned": done.omitted}
+    facts = {"job_id": body.job_id, "dry_run": body.dry_run, **sent}
+    counts = {"SendsRefused": done.refused} if done.refused else {}
     return Answer(HTTPStatus.OK, "dead_letters_redriven", document, facts=facts, counts=counts)

@@ -77,6 +77,11 @@ class Draft(JobDefinition):
     tenant: str
     id: str | None = None
 
+    @classmethod
+    def of(cls, job: Job, **changes: Any) -> Draft:
+        """Return the definition of a job with these changes."""
+        return cls(**{field.name: getattr(job, field.name) for field in fields(cls)} | changes)
+
     def new(self, job_id: str, now: float, after: Tombstone | None = None) -> Job:
         """Return the new job at `now` (UTC seconds), without a seat. Its generation is higher than that of a deleted
         job with the same id (`after`), even if clocks differ. Raises ScheduleError for an invalid schedule.
@@ -556,8 +561,7 @@ class EditJobs:
             if job.expect_every is None:
                 raise NoPingExpectedError(job_id)
             anchor = max(int(self.clock.now()), job.schedule.anchor or 0)
-            same = {each.name: getattr(job, each.name) for each in fields(Draft)}
-            return Draft(**same | {"schedule": replace(job.schedule, anchor=anchor)})
+            return Draft.of(job, schedule=replace(job.schedule, anchor=anchor))
 
         return self.patch(tenant, job_id, pinged, correlation_id=correlation_id, by=by, recorded=False)
 
