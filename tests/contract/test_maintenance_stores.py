@@ -205,9 +205,9 @@ def test_maintenance_stores_audit_continues_after_any_job_of_a_page(dynamodb_tab
     )
     for number in range(5):
         stored_job(jobs, id=f"job-{number}")
-    whole = store.jobs(0, 1, None).jobs
+    whole = store.jobs(0, 1, None).items
     for position, each in enumerate(whole):
-        assert store.jobs(0, 1, store.after(each)).jobs == whole[position + 1 :]
+        assert store.jobs(0, 1, store.after(each)).items == whole[position + 1 :]
 
 
 def test_maintenance_stores_records_of_a_window_are_scheduled_runs_in_order(dynamodb_tables: Tables) -> None:
@@ -247,7 +247,7 @@ def test_maintenance_stores_jobs_are_paginated_without_payloads_and_each_belongs
     found, start, segment = [], None, 0
     while segment < 2:
         page = store.jobs(segment, 2, start)
-        found += page.jobs
+        found += page.items
         start = page.following
         segment += start is None
     assert sorted(found, key=lambda each: each.id) == [job(id=f"job-{number}") for number in range(5)]

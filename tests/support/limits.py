@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from duecourse.checks.facts import Alarms, StageFigures
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.tenants.rate import Bucket, BucketChange, changed
-from duecourse.ports import BucketConflict, CloudWatchUnavailableError, Depth, Progress
+from duecourse.ports import BucketConflict, CloudWatchUnavailableError, Depth
 from duecourse.stores.tenants import TenantLimits
 from duecourse.stores.tick_mark import TickMark
 
@@ -66,8 +66,8 @@ class MemoryMark(TickMark):
         at = self.last()
         return self.ended | ({} if at is None else {"tick": at})
 
-    def progress(self) -> Progress:
-        return Progress(dict(self.watermarks))
+    def progress(self) -> Mapping[int, str | None]:
+        return dict(self.watermarks)
 
 
 @dataclass

@@ -1,7 +1,6 @@
 """The real index repair on a state of a search: it reads the one job, whose schedule is over, and does what it does."""
 
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
 from typing import Any
 
 from duecourse.domain.jobs.job import Job, JobState
@@ -22,8 +21,8 @@ class _Ports:
     time: int
     timers: dict[tuple[str, str], Timer] = field(default_factory=dict)
 
-    def progress(self) -> Any:
-        return SimpleNamespace(watermarks={0: None})
+    def progress(self) -> dict[int, str | None]:
+        return {0: None}
 
     def get_cursor(self, *_: str) -> None:
         return None

@@ -125,7 +125,7 @@ class Office:
     @property
     def job_ids(self) -> set[str]:
         """The ids of all jobs."""
-        return {*self.world.jobs.page_ids("default", None, limit=1000, after=None).ids}
+        return {*self.world.jobs.page_ids("default", None, limit=1000, after=None).items}
 
     def ask(self, asked: Asked) -> Answered:
         """Send the request."""

@@ -249,10 +249,10 @@ def test_cursor_store_tick_mark_exists_once_set_and_the_latest_counts(any_tables
 
 def test_cursor_store_every_shard_ever_used_is_listed_with_its_watermark(any_tables: Stores) -> None:
     mark = any_tables.tick_mark()
-    assert mark.progress().watermarks == {}
+    assert mark.progress() == {}
     cursors = any_tables.cursor_store(SettableClock(NOW))
     cursors.highest_shards(120)
     cursors.advance_watermark(0, "2026-11-21T09")
     cursors.advance_watermark(119, "2026-11-21T10")
-    found = mark.progress().watermarks
+    found = mark.progress()
     assert (len(found), found[0], found[1], found[119]) == (120, "2026-11-21T09", None, "2026-11-21T10")

@@ -148,17 +148,21 @@ def test_job_edits_key_creates_one_job_until_it_expires(dynamodb_tables: Tables)
     store = dynamodb_tables.job_store(SettableClock(NOON))
     first, second = job(id="first"), job(id="second")
     used = replace(KEY, job_id="first")
-    assert store.used_key("default", "digest", now=NOON) is None
+    assert used_key(store, "default", NOON) is None
     assert store.create(first, cursor(first), CreationTerms(now=NOON, key=used))
-    assert store.used_key("default", "digest", now=NOON + 99) == used
-    assert store.used_key("somebody", "digest", now=NOON) is None
+    assert used_key(store, "default", NOON + 99) == used
+    assert used_key(store, "somebody", NOON) is None
     with pytest.raises(KeyUsedError):
         store.create(second, cursor(second), CreationTerms(now=NOON + 99, key=replace(KEY, job_id="second")))
     assert (store.get("default", "second"), count(dynamodb_tables)) == (None, 1)
-    assert store.used_key("default", "digest", now=NOON + 100) is None
+    assert used_key(store, "default", NOON + 100) is None
     later = replace(KEY, job_id="second", expires_at=int(NOON) + 300)
     assert store.create(second, cursor(second), CreationTerms(now=NOON + 100, key=later))
-    assert store.used_key("default", "digest", now=NOON + 100) == later
+    assert used_key(store, "default", NOON + 100) == later
+
+
+def used_key(store: JobStore, tenant: str, now: float) -> UsedKey | None:
+    return store.used_keys(tenant, ["digest"], now=now).get("digest")
 
 
 def test_job_edits_refused_job_does_not_use_its_key(any_tables: Tables) -> None:
@@ -166,7 +170,7 @@ def test_job_edits_refused_job_does_not_use_its_key(any_tables: Tables) -> None:
     made = job()
     added(store, made)
     assert not store.create(made, cursor(made), CreationTerms(now=NOON, key=KEY))
-    assert store.used_key("default", "digest", now=NOON) is None
+    assert used_key(store, "default", NOON) is None
 
 
 def test_job_edits_payload_moves_to_its_own_item_when_large_and_back_when_small(dynamodb_tables: Tables) -> None:

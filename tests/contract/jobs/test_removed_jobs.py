@@ -66,7 +66,7 @@ def test_removed_jobs_are_not_found_by_any_read(any_tables: Tables) -> None:
     assert store.get_cursor("default", made.id) is None
     for tag in (None, "x"):
         assert store.page("default", JobFilter(tag=tag), limit=9, after=None).items == ()
-        assert list(store.page_ids("default", tag, limit=9, after=None).ids) == []
+        assert list(store.page_ids("default", tag, limit=9, after=None).items) == []
     assert store.page("default", JobFilter(state=JobState.COMPLETED), limit=9, after=None).items == ()
     assert store.page_cursors("default", limit=9, after=None).items == ()
     assert store.tagged("default", "x", [made.id]) == set()

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -175,8 +175,8 @@ class Meeting(MemoryStores):
         looked, looks = Barrier(2, timeout=60), count(1)
 
         class Store(JobStore):
-            def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
-                found = super().used_key(tenant, digest, now=now)
+            def used_keys(self, tenant: str, digests: Iterable[str], *, now: float) -> Mapping[str, UsedKey]:
+                found = super().used_keys(tenant, digests, now=now)
                 if current_thread() is not main_thread() and next(looks) <= 2:
                     looked.wait()
                 return found

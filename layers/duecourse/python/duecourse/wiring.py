@@ -158,10 +158,6 @@ class Wiring(Generic[S_co]):
             service, short_timeouts=self._caller_waits or isinstance(self.settings, DispatchSettings), once=once
         )
 
-    @cached_property
-    def _dynamodb(self) -> Any:
-        return self._client("dynamodb")
-
     # Stores.
 
     @cached_property
@@ -179,7 +175,7 @@ class Wiring(Generic[S_co]):
         settings, names = self.settings, {Table.JOBS: self.settings.jobs_table}
         if not isinstance(settings, TickSettings):
             names[Table.RUNS] = settings.runs_table
-        return DynamoTables(self._dynamodb, names, self.clock, self.threads)
+        return DynamoTables(self._client("dynamodb"), names, self.clock, self.threads)
 
     @cached_property
     def runs(self: Wiring[TableSettings]) -> RunStore:
@@ -705,7 +701,6 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.runs.all_runs import AllRuns
         from duecourse.usecases.runs.api_keys import ApiKeys
         from duecourse.usecases.runs.commands import Commands
-        from duecourse.usecases.runs.dead_letters import DeadLetters
         from duecourse.usecases.runs.explain import Explain
         from duecourse.usecases.runs.health import Health, StageChecks
         from duecourse.usecases.runs.key_limits import KeyLimitsInUse
@@ -761,7 +756,6 @@ class Wiring(Generic[S_co]):
             search=search,
             callbacks=self.callbacks,
             commands=commands,
-            dead_letters=DeadLetters(search, store, commands),
             upcoming=Upcoming(store, clock),
             spreading=Spreading(jobs, clock),
             manual=manual,

@@ -85,9 +85,9 @@ def test_dynamodb_requests_report_a_permanently_throttled_table_after_the_attemp
 def test_dynamodb_requests_read_watermarks_and_jobs_as_batches() -> None:
     client = Busy()
     tables = DynamoTables(client, {Table.JOBS: TABLE}, SettableClock(NOON))
-    progress = TickMark(tables).progress()
-    assert set(progress.watermarks) == {0, 1, 2}
-    assert None not in progress.watermarks.values()
+    watermarks = TickMark(tables).progress()
+    assert set(watermarks) == {0, 1, 2}
+    assert None not in watermarks.values()
     assert len(client.batches) == 1
     store = JobStore(tables, shards=1, clock=SettableClock(NOON))
     client.refuses = True

@@ -38,7 +38,6 @@ from duecourse.usecases.maintenance.tenants import AllTenants
 from duecourse.usecases.runs.all_runs import AllRuns
 from duecourse.usecases.runs.api_keys import ApiKeys
 from duecourse.usecases.runs.commands import Callbacks, Commands
-from duecourse.usecases.runs.dead_letters import DeadLetters
 from duecourse.usecases.runs.explain import Explain
 from duecourse.usecases.runs.health import Health, StageChecks
 from duecourse.usecases.runs.key_limits import KeyLimitsInUse
@@ -70,7 +69,6 @@ class Api:
     search: RunSearch
     callbacks: Callbacks
     commands: Commands
-    dead_letters: DeadLetters
     upcoming: Upcoming
     spreading: Spreading
     manual: Manual

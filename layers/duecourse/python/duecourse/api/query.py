@@ -22,7 +22,7 @@ from pydantic_core.core_schema import no_info_plain_validator_function
 
 from duecourse.api.bodies.definition_body import TAG_PATTERN, read_job_id
 from duecourse.api.bodies.models import LINE, refuse, write_json
-from duecourse.api.problems import bad_parameter
+from duecourse.api.problems import Problem, bad_parameter
 from duecourse.api.request import Request
 from duecourse.domain.documents import LATEST
 from duecourse.domain.ids import ID_PATTERN, is_id, parse_run_id
@@ -255,6 +255,20 @@ class PageQuery(Query):
     cursor: Annotated[str | None, CURSOR] = None
 
 
+def page_cursor(read: Callable[[str], object]) -> AfterValidator:
+    """Return the annotation of a `cursor` in a body, which `read` can read."""
+
+    def check(text: str) -> str:
+        try:
+            read(text)
+        except Problem:
+            remedy = "use next_cursor of the previous response, or remove it"
+            raise refuse(f"is not a cursor of this list; {remedy}") from None
+        return text
+
+    return AfterValidator(check)
+
+
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 """The maximum size of a page. Lambda responses can have 6 MB (quota "Invocation payload", synchronous); the difference
 is for quoting and headers.
@@ -281,6 +295,10 @@ def read_job_page_token(sealed: str | None) -> str | None:
     if text is not None and not is_id(text):
         raise _bad_page_token()
     return text
+
+
+PageCursor = Annotated[str, page_cursor(read_job_page_token)]
+"""The `cursor` in the body of a request about many jobs."""
 
 
 def key_page_token(last: str) -> str:
@@ -318,9 +336,10 @@ def dead_page_token(mark: StateMark) -> str:
     return _sealed(f"{_DEAD}{mark.at!r}:{mark.run_id}")
 
 
-def open_dead_page_token(sealed: str) -> StateMark | None:
-    """Return the mark of a page token, or None if the token is not valid."""
-    return _mark(_unsealed(sealed, _DEAD), RunState.DEAD)
+def read_dead_page_token(sealed: str | None) -> StateMark | None:
+    """Return the mark after which the page starts."""
+    text = _opened(sealed, _DEAD)
+    return None if text is None else _mark(text, RunState.DEAD)
 
 
 def state_page_token(mark: StateMark) -> str:
@@ -334,10 +353,9 @@ def read_state_page_token(sealed: str | None) -> StateMark | None:
     if text is None:
         return None
     name, _, rest = text.partition(":")
-    mark = _mark(rest, RunState(name)) if name in LISTED else None
-    if mark is None:
+    if name not in LISTED:
         raise _bad_page_token()
-    return mark
+    return _mark(rest, RunState(name))
 
 
 def all_runs_page_token(place: Place) -> str:
@@ -389,25 +407,18 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _mark(text: str | None, state: RunState) -> StateMark | None:
-    at, _, run_id = (text or "").partition(":")
+def _mark(text: str, state: RunState) -> StateMark:
+    at, _, run_id = text.partition(":")
     try:
         since = float(at)
         parse_run_id(run_id)
     except ValueError:
-        return None
+        raise _bad_page_token() from None
     # Accept only numbers that this module writes into tokens. DynamoDB rejects others, for example positive numbers
     # below 1e-130.
-    sound = repr(since) == at and (1 <= since <= LATEST or at == "0.0")
-    return StateMark(since, run_id, state) if sound else None
-
-
-def read_dead_page_token(sealed: str | None) -> StateMark | None:
-    """Return the mark after which the page starts."""
-    mark = None if sealed is None else open_dead_page_token(sealed)
-    if sealed is not None and mark is None:
+    if repr(since) != at or not (1 <= since <= LATEST or at == "0.0"):
         raise _bad_page_token()
-    return mark
+    return StateMark(since, run_id, state)
 
 
 def fitting(items: Sequence[Mapping[str, Any]]) -> int:

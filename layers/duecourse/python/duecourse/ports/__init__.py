@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from duecourse.ports.api_keys import AllKeys
 from duecourse.ports.basics import Background, Clock, Executor, InlineExecutor, Randomness
-from duecourse.ports.calendars import CalendarPage
 from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, ShardQueue, Timer
 from duecourse.ports.jobs import (
     EVERY_JOB,
     NO_TERMS,
-    ChangePage,
     Creation,
     CreationTerms,
-    CursorPage,
-    IdPage,
     JobCursor,
     JobFilter,
     JobPage,
     JobQuotaError,
     KeyUsedError,
+    Listed,
     Refusal,
     SeatsChangedError,
     StoreBusyError,
     Total,
     UsedKey,
 )
-from duecourse.ports.key_limits import KeyLimitPage
 from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, Received
-from duecourse.ports.limits import BucketConflict, Depth, Depths, EventSource, Progress, QueueDepths
-from duecourse.ports.maintenance import Finding, IndexPage, JobsPage, Undecided
+from duecourse.ports.limits import BucketConflict, Depth, Depths, EventSource, QueueDepths
+from duecourse.ports.maintenance import Finding, IndexPage, Undecided
 from duecourse.ports.runs import Conflict, Input, LastRun, StateMark, Watch
 from duecourse.ports.services import (
     THROTTLED,

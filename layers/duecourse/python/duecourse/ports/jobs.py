@@ -1,15 +1,28 @@
-"""Job definitions."""
+"""Lists, and job definitions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Generic, TypeVar
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.jobs.document import ChangeRecord
 from duecourse.domain.jobs.job import Job, JobState, Tombstone
 from duecourse.domain.tenants.seats import Seats
+
+Item = TypeVar("Item")
+Mark = TypeVar("Mark")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Generic[Item, Mark]):
+    """A page of a list. The next page starts after `following`, which may be after the last item (None: there are no
+    more items).
+    """
+
+    items: Sequence[Item]
+    following: Mark | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +37,10 @@ class Total:
 
 
 @dataclass(frozen=True, slots=True)
-class JobPage:
-    """Jobs with their cursors (None if unreadable), ordered by job id. `following` continues after the last job."""
+class JobPage(Listed[Item, str]):
+    """Jobs ordered by id. `total` is set if it was requested."""
 
-    items: tuple[tuple[Job, Cursor | None], ...]
-    following: str | None
     total: Total | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class IdPage:
-    """Ids of jobs, in order. `following` continues after the last id."""
-
-    ids: Sequence[str]
-    following: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +50,6 @@ class JobCursor:
     job_id: str
     state: JobState | None
     cursor: Cursor | None
-
-
-@dataclass(frozen=True, slots=True)
-class CursorPage:
-    """Cursors, ordered by job id. `following` continues after the last cursor."""
-
-    items: tuple[JobCursor, ...]
-    following: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ChangePage:
-    """The changes of a job, newest first. `following` continues after the last change."""
-
-    items: tuple[ChangeRecord, ...]
-    following: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,13 +18,6 @@ class BucketConflict:
 
     found: Bucket | None
     closed: Closed | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The watermark of each shard (None: no round has ended yet)."""
-
-    watermarks: Mapping[int, str | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from duecourse.checks.tenants import TenantFigures
-from duecourse.domain.jobs.job import Job
 from duecourse.domain.maintenance.index import CompletedJob, Entry
 from duecourse.domain.runs.coverage import OccurrenceRange
 
@@ -32,16 +31,6 @@ class Undecided:
     job_id: str
     ranges: tuple[OccurrenceRange, ...]
     version: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class JobsPage:
-    """A page of the jobs of a segment, without their payloads. `following` continues after them (None: no more
-    jobs).
-    """
-
-    jobs: Sequence[Job]
-    following: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from duecourse.domain.runs.api_keys import ApiKey
-from duecourse.ports import AllKeys
 from duecourse.stores import values
 from duecourse.stores.keys import API_KEY_PREFIX, Item, tenant_key
 from duecourse.stores.table import (
@@ -37,6 +39,14 @@ _FIELDS = (
     ),
     *("debounce_seconds", "debounce_key", "last_used_at", "salt", "request"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class AllKeys:
+    """All keys of a tenant. `version` increases with every key that is added."""
+
+    items: Sequence[ApiKey]
+    version: int
 
 
 class ApiKeyStore:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from duecourse.domain.jobs.calendars import Calendar, entries_of, id_of
 from duecourse.domain.jobs.job import Job, JobState
-from duecourse.ports import CalendarPage, Clock
+from duecourse.ports import Clock, Listed
 from duecourse.stores import values
 from duecourse.stores.job_item import is_removed, marked_job
 from duecourse.stores.keys import (
@@ -48,12 +48,12 @@ class CalendarStore:
         item = self._tables.get(Table.JOBS, _key(tenant, calendar_id))
         return None if item is None else _calendar(tenant, item)
 
-    def page(self, tenant: str, *, limit: int, after: str | None) -> CalendarPage:
+    def page(self, tenant: str, *, limit: int, after: str | None) -> Listed[Calendar, str]:
         """Return a page of the tenant's calendars, beginning after an id. May be stale."""
         partition = tenant_key(tenant, "")["PK"]["S"]
         items, more = self._query(partition, CALENDAR_PREFIX, limit, None if after is None else _key(tenant, after))
         found = tuple(_calendar(tenant, item) for item in items)
-        return CalendarPage(found, found[-1].id if more and found else None)
+        return Listed(found, found[-1].id if more and found else None)
 
     def put(self, calendar: Calendar, before: Calendar | None) -> bool:
         """Write the calendar, unless its revision has changed since `before` was read (None: there was none). Return

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from duecourse.domain.jobs.document import ChangeRecord
-from duecourse.ports import ChangePage
+from duecourse.ports import Listed
 from duecourse.stores import values
 from duecourse.stores.keys import CHANGE_PREFIX, Item, changes_partition, key, owner_of
 from duecourse.stores.table import Prefix, Put, Query, Table, Tables, pages
@@ -34,9 +34,9 @@ def page(
     limit: int,
     before: str | None,
     creation: ChangeRecord | None = None,
-) -> ChangePage:
-    """Return a page of the change records of a job. See JobStore.history. `creation` is the
-    record of the job's creation, if that is the job itself.
+) -> Listed[ChangeRecord, str]:
+    """Return a page of the change records of a job, newest first. `creation` is the record of the job's creation, if
+    that is the job itself.
     """
     own = [] if creation is None else [to_item(creation)]
     found = {_place(item): item for item in own if before is None or _place(item) < before}
@@ -48,7 +48,7 @@ def page(
     found |= {_place(item): item for item in pages(tables, query)}
     items = [found[place] for place in sorted(found, reverse=True)]
     following = _place(items[limit - 1]) if len(items) > limit else None
-    return ChangePage(tuple(from_item(item) for item in items[:limit]), following)
+    return Listed(tuple(from_item(item) for item in items[:limit]), following)
 
 
 def to_item(record: ChangeRecord) -> Item:

@@ -21,17 +21,15 @@ from duecourse.ports import (
     EVERY_JOB,
     NO_TERMS,
     AwsError,
-    ChangePage,
     Clock,
     Creation,
     CreationTerms,
-    CursorPage,
-    IdPage,
     JobCursor,
     JobFilter,
     JobPage,
     JobQuotaError,
     KeyUsedError,
+    Listed,
     Refusal,
     SeatsChangedError,
     StoreBusyError,
@@ -138,11 +136,11 @@ class JobPages:
         after: str | None,
         budget: Budget | None = None,
         total: bool = False,
-    ) -> JobPage:
-        """Return jobs of a tenant whose id sorts after `after`. If the filter excludes jobs, a bounded number of jobs
-        is searched, so the page may be short or empty and still have a next page. It is also short if large payloads
-        have used up `budget`, which is charged for long searches. With `total`, the search continues after the page is
-        full.
+    ) -> JobPage[tuple[Job, Cursor | None]]:
+        """Return jobs of a tenant, with their cursors (None if unreadable), whose id sorts after `after`. If the filter
+        excludes jobs, a bounded number of jobs is searched, so the page may be short or empty and still have a next
+        page. It is also short if large payloads have used up `budget`, which is charged for long searches. With
+        `total`, the search continues after the page is full.
         """
         budget = budget or Budget()
         read = self._of_tenant if where.tag is None else self._of_tag
@@ -185,14 +183,14 @@ class JobPages:
         found = {item["job_id"]["S"]: item for item in present if "job_id" in item}  # others only reserve an id
         return [found[job_id] for job_id in ids if job_id in found], following
 
-    def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> IdPage:
+    def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> Listed[str, str]:
         """Return only the ids, of all jobs or of the jobs with the tag. May be stale."""
         if tag is not None:
-            return IdPage(*self._marked(tenant, tag, "", limit, after))
+            return Listed(*self._marked(tenant, tag, "", limit, after))
         last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
         read = ("job_id", "expires_at")
         items, more = self._found(Query(Table.JOBS, tenant, None, TENANT, limit=limit, start=last, read=read))
-        return IdPage([item["job_id"]["S"] for item in items], None if more is None else more["job_id"]["S"])
+        return Listed([item["job_id"]["S"] for item in items], None if more is None else more["job_id"]["S"])
 
     def _marked(
         self, tenant: str, tag: str, prefix: str, limit: int, after: str | None
@@ -204,7 +202,7 @@ class JobPages:
         markers, more = self._found(Query(Table.JOBS, partition, named, limit=limit, start=last))
         return [marked_job(marker) for marker in markers], None if more is None else marked_job(more)
 
-    def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> CursorPage:
+    def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> Listed[JobCursor, str]:
         """Return the cursors of a tenant's jobs whose id sorts after `after`. May be stale."""
         last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
         read = ("job_id", "state", "expires_at")
@@ -215,7 +213,7 @@ class JobPages:
             JobCursor(job_id, JobState(state) if state in set(JobState) else None, cursors.get(job_id))
             for job_id, state in states.items()
         )
-        return CursorPage(tuple(entries), None if more is None else more["job_id"]["S"])
+        return Listed(tuple(entries), None if more is None else more["job_id"]["S"])
 
     def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> AbstractSet[str]:
         """Return the ids of the jobs that have the tag. May be stale."""
@@ -232,7 +230,9 @@ class JobPages:
         page = self._tables.query(query)
         return self._present(page.items), page.last
 
-    def _page(self, items: list[Item], following: str | None, limit: int, budget: Budget) -> JobPage:
+    def _page(
+        self, items: list[Item], following: str | None, limit: int, budget: Budget
+    ) -> JobPage[tuple[Job, Cursor | None]]:
         """Return a page of the items: at most `limit`, and fewer if the budget is used up. Payloads and cursors are
         read only for these.
         """
@@ -379,12 +379,8 @@ class JobStore(JobPages):
             made.append((still, Refusal.BUSY))
         return made
 
-    def used_key(self, tenant: str, digest: str, *, now: float) -> UsedKey | None:
-        """Return the key with that digest, if it was used and is still valid. Strongly consistent."""
-        return self.used_keys(tenant, [digest], now=now).get(digest)
-
     def used_keys(self, tenant: str, digests: Iterable[str], *, now: float) -> Mapping[str, UsedKey]:
-        """Return the keys with these digests (see `used_key`)."""
+        """Return the used and valid keys among those with these digests. Strongly consistent."""
         keys = (used_key_of(tenant, digest) for digest in digests)
         read = (used_key_from(item, now) for item in self._tables.get_many(Table.JOBS, keys, consistent=True))
         return {used.digest: used for used in read if used is not None}
@@ -580,7 +576,7 @@ class JobStore(JobPages):
         """Write the records of requests about runs. Idempotent."""
         change_items.put_all(self._tables, records)
 
-    def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
+    def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> Listed[ChangeRecord, str]:
         """Return the changes under that id, newest first, also those of a deleted job. Strongly consistent."""
         job = self.get(tenant, job_id)
         creation = None if job is None or job.created_by is None else created(job)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duecourse.domain.runs.overlap import KeyLimit
-from duecourse.ports import KeyLimitPage
+from duecourse.ports import Listed
 from duecourse.stores import values
 from duecourse.stores.keys import LIMIT_PREFIX, Item, tenant_key
 from duecourse.stores.table import Delete, Prefix, Present, Put, Query, Returned, Table, Tables
@@ -22,12 +22,12 @@ class KeyLimits:
         item = self._tables.get(Table.JOBS, _key(tenant, key))
         return None if item is None else _limit(tenant, item)
 
-    def page(self, tenant: str, *, limit: int, after: str | None) -> KeyLimitPage:
+    def page(self, tenant: str, *, limit: int, after: str | None) -> Listed[KeyLimit, str]:
         """Return a page of the tenant's limits, beginning after a key. May be stale."""
         partition, start = tenant_key(tenant, "")["PK"]["S"], None if after is None else _key(tenant, after)
         page = self._tables.query(Query(Table.JOBS, partition, Prefix("SK", LIMIT_PREFIX), limit=limit, start=start))
         found = tuple(_limit(tenant, item) for item in page.items)
-        return KeyLimitPage(found, found[-1].key if found and page.last else None)
+        return Listed(found, found[-1].key if found and page.last else None)
 
     def put(self, limit: KeyLimit) -> bool:
         """Write the limit unconditionally. Return whether there was none before."""

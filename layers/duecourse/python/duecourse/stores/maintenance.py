@@ -19,7 +19,7 @@ from duecourse.domain.maintenance.audit import Turn, joined
 from duecourse.domain.maintenance.index import CompletedJob, Entry, Position, RepairPass
 from duecourse.domain.maintenance.tenants import TenantReport
 from duecourse.domain.runs.coverage import OccurrenceRange
-from duecourse.ports import Finding, IndexPage, JobsPage, Undecided
+from duecourse.ports import Finding, IndexPage, Listed, Undecided
 from duecourse.stores import cursor_item, job_item, values
 from duecourse.stores.job_item import readable
 from duecourse.stores.keys import CURSOR, JOB, LIMITS, RATE, TIMER_PREFIX, Item, job_key, key, owner_of
@@ -102,11 +102,13 @@ _WITHOUT_PAYLOAD = (
 class AuditStore(ScanStore):
     """The jobs of the audit's turns, and its findings."""
 
-    def jobs(self, segment: int, segments: int, start: str | None) -> JobsPage:
-        """Return the next page of a segment's jobs. Jobs that cannot be read are logged and left out. May be stale."""
+    def jobs(self, segment: int, segments: int, start: str | None) -> Listed[Job, str]:
+        """Return the next page of a segment's jobs, without their payloads. Jobs that cannot be read are logged and
+        left out. May be stale.
+        """
         items, following = self._scan(start, equal("SK", JOB), _WITHOUT_PAYLOAD, part=segment, parts=segments)
         found: list[Job | None] = [readable(job_item.from_item, item) for item in items]
-        return JobsPage([job for job in found if job is not None], following)
+        return Listed([job for job in found if job is not None], following)
 
     def after(self, job: Job) -> str:
         """Return the position after a job of a page."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from duecourse.ports import Progress
 from duecourse.stores import values
 from duecourse.stores.keys import SHARDS_KEY, key, shard_key
 from duecourse.stores.table import Set, Table, Tables, Update
@@ -45,12 +44,12 @@ class TickMark:
         found = {name: values.optional_float(item, attribute) for attribute, name in names.items()}
         return {name: at for name, at in found.items() if at is not None}
 
-    def progress(self) -> Progress:
-        """Return the watermarks of all shards that were ever used."""
+    def progress(self) -> Mapping[int, str | None]:
+        """Return the watermark of each shard that was ever used (None: no round has ended yet)."""
         item = self._tables.get(Table.JOBS, SHARDS_KEY)
         shards = 0 if item is None else values.integer(item, "shards")
         watermarks: dict[int, str | None] = dict.fromkeys(range(shards))
         numbers = {shard_key(number)["PK"]["S"]: number for number in range(shards)}
         for found in self._tables.get_many(Table.JOBS, map(shard_key, numbers.values())):
             watermarks[numbers[found["PK"]["S"]]] = values.text(found, "bucket")
-        return Progress(watermarks)
+        return watermarks

@@ -117,7 +117,7 @@ class Scheduler:
     def _check_called(self, job_id: str) -> None:
         store = self._stage.jobs
         if (job := store.get(DEFAULT_TENANT, job_id)) is None:
-            ids = store.page_ids(DEFAULT_TENANT, None, limit=1000, after=None).ids
+            ids = store.page_ids(DEFAULT_TENANT, None, limit=1000, after=None).items
             near = get_close_matches(job_id, ids, n=1)
             hint = f"did you mean {near[0]}?" if near else "create the job before its responses"
             raise ValueError(f"there is no job {job_id}; {hint}")

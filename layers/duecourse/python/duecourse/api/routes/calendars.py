@@ -17,9 +17,8 @@ from duecourse.api.bodies.definition_body import Excluded
 from duecourse.api.bodies.models import LINE, Body, no_controls
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems import FieldFault, Problem, invalid, shortened
-from duecourse.api.query import PageQuery, job_page_token, read_job_page_token
+from duecourse.api.query import PageCursor, PageQuery, job_page_token, read_job_page_token
 from duecourse.api.request import Request, read_absent, read_expected
-from duecourse.api.routes.pausing import PageCursor
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import millisecond
 from duecourse.domain.jobs.calendars import Calendar

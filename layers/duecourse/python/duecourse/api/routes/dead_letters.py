@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, PageAnswer, RunAnswer, run_document
 from duecourse.api.api import Answer, Api, listed_tag, page_answer, route
-from duecourse.api.bodies.models import refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS
 from duecourse.api.query import (
@@ -24,19 +23,14 @@ from duecourse.api.query import (
     dead_page_token,
     fitting,
     job_parameter,
-    open_dead_page_token,
+    page_cursor,
     read_dead_page_token,
 )
 from duecourse.api.request import Request
 from duecourse.api.routes.runs import SelectRunsBody
-from duecourse.usecases.runs.dead_letters import DeadRuns
+from duecourse.domain.runs.document import RunFilter
+from duecourse.domain.runs.states import RunState
 from duecourse.usecases.runs.lists import mark_of
-
-
-def _cursor(text: str) -> str:
-    if open_dead_page_token(text) is None:
-        raise refuse("is not a cursor of this list; use next_cursor of the previous response, or remove it")
-    return text
 
 
 class RedriveBody(SelectRunsBody):
@@ -44,7 +38,7 @@ class RedriveBody(SelectRunsBody):
     a text in the error.
     """
 
-    cursor: Annotated[str, AfterValidator(_cursor)] | None = None
+    cursor: Annotated[str, page_cursor(read_dead_page_token)] | None = None
     dry_run: Annotated[
         bool, Field(description="Redrive nothing; return the number of runs that would be redriven.")
     ] = False
@@ -70,6 +64,10 @@ class DeadRunsQuery(PageQuery):
     error: Annotated[str | None, RUN_ERROR] = None
 
 
+def _dead(where: DeadRunsQuery | RedriveBody) -> RunFilter:
+    return RunFilter((RunState.DEAD,), where.since, where.until, where.error)
+
+
 @route(
     "GET",
     "/v1/dead-letters",
@@ -87,9 +85,8 @@ def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -
     `error` a page may be short or empty and still have a next page.
     """
     query = DeadRunsQuery.of(request)
-    before, chosen = read_dead_page_token(query.cursor), listed_tag(request, query.tag)
-    choice = DeadRuns(query.job_id, query.since, query.until, chosen, query.error)
-    page = api.dead_letters.page(request.tenant, choice, limit=query.limit, before=before)
+    before, tag = read_dead_page_token(query.cursor), listed_tag(request, query.tag)
+    page = api.search.page(request.tenant, _dead(query), limit=query.limit, before=before, job_id=query.job_id, tag=tag)
     items = [run_document(run) for run in page.items]
     count = fitting(items)
     following = mark_of(page.items[count - 1]) if count < len(items) else page.following
@@ -116,31 +113,19 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
     """
     body = read_body(request, RedriveBody, optional=True)
     body.check_times()
-    choice = DeadRuns(body.job_id, body.since, body.until, body.tag, body.error)
-    before = None if body.cursor is None else open_dead_page_token(body.cursor)
-    redriven = api.dead_letters.redrive(
-        request.tenant,
-        choice,
-        limit=body.limit,
-        before=before,
-        by=request.principal,
-        charge=request.budget.charge,
-        dry_run=body.dry_run,
-    )
-    following = redriven.following
+    wanted, before = _dead(body), read_dead_page_token(body.cursor)
+    page = api.search.page(request.tenant, wanted, limit=body.limit, before=before, job_id=body.job_id, tag=body.tag)
+    request.budget.charge(len(page.items))
+    done = api.commands.redrive_many(page.items, by=request.principal, dry_run=body.dry_run)
+    following = mark_of(page.items[done.done - 1]) if done.done < len(page.items) else page.following
     document = RedrivenAnswer(
         dry_run=body.dry_run,
-        redriven=redriven.sent,
-        refused=redriven.refused + redriven.orphaned,
+        redriven=done.sent,
+        refused=done.refused + done.omitted,
         more=following is not None,
         next_cursor=None if following is None else dead_page_token(following),
     )
-    facts = {
-        "job_id": body.job_id,
-        "dry_run": body.dry_run,
-        "sent": redriven.sent,
-        "unsent": redriven.refused,
-        "orphaned": redriven.orphaned,
-    }
-    counts = {"SendsRefused": redriven.refused} if redriven.refused else {}
+    sent = {"sent": done.sent, "unsent": done.refused, "orphaned": done.omitted}
+    facts = {"job_id": body.job_id, "dry_run": body.dry_run, **sent}
+    counts = {"SendsRefused": done.refused} if done.refused else {}
     return Answer(HTTPStatus.OK, "dead_letters_redriven", document, facts=facts, counts=counts)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Annotated, Literal
 from urllib.parse import unquote
@@ -217,7 +218,7 @@ def get_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     Returns the stored limit of a key, its active runs and its wait queue.
     """
     key = _key_in(parameters)
-    with _Refused(key):
+    with _refused(key):
         answer = _status(api.key_limits.get(request.tenant, key))
     return Answer(HTTPStatus.OK, "limit_read", answer, facts={"key": key})
 
@@ -245,7 +246,7 @@ def put_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
         raise invalid([fault], "invalid-limit")
     rate = None if body.rate is None else Rate(key, body.rate.per_minute, body.rate.burst)
     breaker = None if body.breaker is None else Breaker(key, body.breaker.failures, body.breaker.open_seconds)
-    with _Refused(key):
+    with _refused(key):
         created = api.key_limits.put(request.tenant, key, body.concurrency, rate, breaker, by=request.principal)
     answer = _status(api.key_limits.status(request.tenant, key))
     facts = {"key": key, "concurrency": body.concurrency}
@@ -268,7 +269,7 @@ def delete_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     The limits of the jobs then apply again.
     """
     key = _key_in(parameters)
-    with _Refused(key):
+    with _refused(key):
         api.key_limits.delete(request.tenant, key)
     return Answer(HTTPStatus.NO_CONTENT, "limit_deleted", facts={"key": key})
 
@@ -290,7 +291,7 @@ def release_place(api: Api, request: Request, parameters: Mapping[str, str]) -> 
     """
     key, body = _key_in(parameters), read_body(request, ReleaseBody, kind="invalid-limit")
     try:
-        with _Refused(key):
+        with _refused(key):
             api.key_limits.release(request.tenant, key, body.run_id)
     except NoPlaceError:
         detail = f'The run "{shortened(body.run_id)}" has no place of the key {key}; see GET /v1/limits/{key}.'
@@ -318,7 +319,7 @@ def hold_key(api: Api, request: Request, parameters: Mapping[str, str]) -> Answe
     breaker. Active runs continue. If the key is already paused for longer, that pause remains.
     """
     key, body = _key_in(parameters), read_body(request, HoldBody, kind="invalid-limit")
-    with _Refused(key):
+    with _refused(key):
         api.key_limits.hold(request.tenant, key, api.key_limits.clock.now() + body.seconds)
     answer = _status(api.key_limits.status(request.tenant, key))
     return Answer(HTTPStatus.OK, "key_held", answer, facts={"key": key, "seconds": body.seconds})
@@ -340,34 +341,29 @@ def close_breaker(api: Api, request: Request, parameters: Mapping[str, str]) -> 
     seconds. Other waiting runs keep their planned instant, which is at most 15 minutes away.
     """
     key = _key_in(parameters)
-    with _Refused(key):
+    with _refused(key):
         api.key_limits.close(request.tenant, key)
     answer = _status(api.key_limits.status(request.tenant, key))
     return Answer(HTTPStatus.OK, "key_closed", answer, facts={"key": key})
 
 
-class _Refused:
-    """Turns the errors of the use case into problems."""
-
-    def __init__(self, key: str) -> None:
-        self._key = key
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, KeyUnknownError):
-            detail = f"The key {self._key} has no stored limit, and none of its runs is active or waits."
-            raise Problem("unknown-limit", detail) from None
-        if isinstance(error, NoStoredLimitError):
-            detail = f"The key {self._key} has no stored limit; the limits of its jobs apply."
-            raise Problem("unknown-limit", detail) from None
-        if isinstance(error, KeyBusyError):
-            detail = f"Other requests changed the key {self._key} at the same time. Repeat the request."
-            raise later("busy", detail) from None
-        if isinstance(error, WaitQueueUnavailableError):
-            detail = "The change is stored, but the first waiting run could not be started now. Repeat the request."
-            raise Problem("lane-unavailable", detail) from None
+@contextmanager
+def _refused(key: str) -> Iterator[None]:
+    """Turn the errors of the use case into problems."""
+    try:
+        yield
+    except KeyUnknownError:
+        detail = f"The key {key} has no stored limit, and none of its runs is active or waits."
+        raise Problem("unknown-limit", detail) from None
+    except NoStoredLimitError:
+        detail = f"The key {key} has no stored limit; the limits of its jobs apply."
+        raise Problem("unknown-limit", detail) from None
+    except KeyBusyError:
+        detail = f"Other requests changed the key {key} at the same time. Repeat the request."
+        raise later("busy", detail) from None
+    except WaitQueueUnavailableError:
+        detail = "The change is stored, but the first waiting run could not be started now. Repeat the request."
+        raise Problem("lane-unavailable", detail) from None
 
 
 def _key_in(parameters: Mapping[str, str]) -> str:

@@ -16,8 +16,8 @@ from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.models import LINE, Body, Instant, no_controls, refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS, WRITE, insufficient_scope
-from duecourse.api.problems import FieldFault, Problem, invalid
-from duecourse.api.query import job_page_token, read_job_page_token
+from duecourse.api.problems import FieldFault, invalid
+from duecourse.api.query import PageCursor, job_page_token, read_job_page_token
 from duecourse.api.request import Request, read_expected
 from duecourse.api.routes.jobs import job_answer, job_id_in
 from duecourse.domain.jobs.cursor import PlannedResume
@@ -26,17 +26,6 @@ from duecourse.usecases.jobs.pausing import MAX_PER_CALL, BulkResult, JobSelecti
 MAX_NOTE = 500
 
 Note = Annotated[str, Field(max_length=MAX_NOTE, json_schema_extra=LINE), AfterValidator(no_controls)]
-
-
-def _cursor(text: str) -> str:
-    try:
-        read_job_page_token(text)
-    except Problem:
-        raise refuse("is not a cursor of this list; use next_cursor of the previous response, or remove it") from None
-    return text
-
-
-PageCursor = Annotated[str, AfterValidator(_cursor)]
 
 
 class PauseBody(Body):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -59,8 +59,8 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.states import UNENDED, UNSUCCESSFUL, Run, RunState
-from duecourse.ports import LINK_SECONDS
-from duecourse.usecases.runs.lists import RunPage, StatePage, mark_of
+from duecourse.ports import LINK_SECONDS, Listed, StateMark
+from duecourse.usecases.runs.lists import mark_of
 
 _BEGUN = tuple(state for state in RunState if state is not RunState.QUEUED)
 
@@ -152,7 +152,7 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     return _by_state(api.search.page(request.tenant, wanted, limit=limit, before=mark, tag=tag))
 
 
-def _of_job(job_id: str, page: RunPage) -> Answer:
+def _of_job(job_id: str, page: Listed[Run, str]) -> Answer:
     items = [run_document(run) for run in page.items]
     count = fitting(items)
     following = page.items[count - 1].name.local if count < len(items) else page.following
@@ -160,7 +160,7 @@ def _of_job(job_id: str, page: RunPage) -> Answer:
     return page_answer("runs_listed", items[:count], cursor, {"job_id": job_id})
 
 
-def _by_state(page: StatePage) -> Answer:
+def _by_state(page: Listed[Run, StateMark]) -> Answer:
     items = [run_document(run) for run in page.items]
     count = fitting(items)
     following = mark_of(page.items[count - 1]) if count < len(items) else page.following
@@ -282,7 +282,7 @@ def cancel_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     return Answer(HTTPStatus.OK, "runs_cancelled", document, facts=facts, counts=counts)
 
 
-def _to_cancel(api: Api, request: Request, body: CancelRunsBody) -> tuple[tuple[Run, ...], str | None]:
+def _to_cancel(api: Api, request: Request, body: CancelRunsBody) -> tuple[Sequence[Run], str | None]:
     """Return a page of the runs that the body selects, and the cursor after it. Raises Problem (422) for an invalid
     cursor.
     """

@@ -8,25 +8,22 @@ or repeat it; otherwise, index repair completes it. Jobs that already have the c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from duecourse.domain.jobs.calendars import Calendar, changed
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.tenants.rate import Charge, free
-from duecourse.ports import CalendarPage, Clock, StoreBusyError
+from duecourse.ports import Clock, Listed, StoreBusyError
 from duecourse.usecases.jobs.change import Draft, EditJobs
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
-    JobChangedError,
     JobUnknownError,
-    JobUnreadableError,
     JobVersionError,
     Precondition,
 )
-from duecourse.usecases.jobs.pausing import BULK_SECONDS, MAX_PER_CALL, BulkResult
-from duecourse_schedules import ScheduleError
-from duecourse_schedules.exclusions import ExclusionError, packed_days, reject_begun
+from duecourse.usecases.jobs.pausing import BULK_SECONDS, MAX_PER_CALL, BulkResult, LeftAlone, change_all
+from duecourse_schedules.exclusions import packed_days, reject_begun
 
 if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore
@@ -34,9 +31,6 @@ if TYPE_CHECKING:
 TRIES = 5
 
 KIND = "calendar"
-
-REFUSED = (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError)
-"""The errors after which a job keeps its old days."""
 
 
 class CalendarUnknownError(Exception):
@@ -60,10 +54,6 @@ class PutCalendar:
     jobs: BulkResult
 
 
-class _LeftAlone(Exception):
-    """Raised for a job that needs no change."""
-
-
 @dataclass(frozen=True, slots=True)
 class Calendars:
     """Writes and reads calendars."""
@@ -79,7 +69,7 @@ class Calendars:
             raise CalendarUnknownError(calendar_id)
         return found
 
-    def page(self, tenant: str, *, limit: int, after: str | None) -> CalendarPage:
+    def page(self, tenant: str, *, limit: int, after: str | None) -> Listed[Calendar, str]:
         """Return a page of the tenant's calendars."""
         return self.jobs.calendars.page(tenant, limit=limit, after=after)
 
@@ -132,26 +122,15 @@ class Calendars:
                 break
         else:
             raise StoreBusyError(f"the calendar {calendar_id}")
-        return PutCalendar(wanted, found is None, self._follow(wanted, by, *users))
-
-    def _follow(self, calendar: Calendar, by: str, ids: Sequence[str], following: str | None) -> BulkResult:
-        """Copy the calendar's days to these of its jobs. An error in one job does not stop the others."""
         until = self.clock.now() + BULK_SECONDS
-        count, failed = 0, list[str]()
-        for number, job_id in enumerate(ids):
-            if number and self.clock.now() > until:
-                return BulkResult(count, tuple(failed), ids[number - 1])
-            try:
-                count += self.follow(calendar, job_id, by)
-            except REFUSED:
-                failed.append(job_id)
-        return BulkResult(count, tuple(failed), following)
+        made = change_all(self.clock, until, Listed(*users), lambda job_id: self.follow(wanted, job_id, by))
+        return PutCalendar(wanted, found is None, made)
 
     def follow(self, calendar: Calendar, job_id: str, by: str) -> bool:
-        """Copy the calendar's days to one of its jobs. Return whether the job changed. Raises one of REFUSED."""
+        """Copy the calendar's days to one of its jobs. Return whether it changed. Raises one of `pausing.REFUSED`."""
         try:
             return self.editing.patch(calendar.tenant, job_id, lambda job: _draft(job, calendar), by=by).changed
-        except (JobUnknownError, _LeftAlone):
+        except (JobUnknownError, LeftAlone):
             return False
 
     def delete(self, tenant: str, calendar_id: str, expected: Precondition = ANYTHING) -> None:
@@ -177,5 +156,5 @@ class Calendars:
 def _draft(job: Job, calendar: Calendar) -> Draft:
     """Return the definition of a job that uses the calendar. A completed job keeps its copy."""
     if calendar.id not in job.calendars or job.state is JobState.COMPLETED:
-        raise _LeftAlone
-    return Draft(**{field.name: getattr(job, field.name) for field in fields(Draft)})
+        raise LeftAlone
+    return Draft.of(job)

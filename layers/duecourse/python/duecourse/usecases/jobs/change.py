@@ -20,21 +20,22 @@ from duecourse.domain.jobs.calendars import (
     with_entries,
 )
 from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
-from duecourse.domain.jobs.document import ChangeAction, changed, deleted
+from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, changed, deleted
 from duecourse.domain.jobs.edit import check_schedule, edit, reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone, author
 from duecourse.domain.jobs.pause import PauseChange, ended, resume_as_planned
 from duecourse.domain.tenants.rate import Budget
 from duecourse.ports import (
     EVERY_JOB,
-    ChangePage,
     Clock,
     Creation,
     CreationTerms,
     JobFilter,
+    JobPage,
     JobQuotaError,
     KeyUsedError,
     Lanes,
+    Listed,
     Randomness,
     Tasks,
     UsedKey,
@@ -52,7 +53,7 @@ from duecourse.usecases.jobs.job_errors import (
     Precondition,
 )
 from duecourse.usecases.jobs.membership import RESERVED_WAIT_SECONDS, Membership, unreserved
-from duecourse.usecases.jobs.view import AT_ONCE_SECONDS, JobView, JobViewPage, at_once_until, changed_view, view_of
+from duecourse.usecases.jobs.view import AT_ONCE_SECONDS, JobView, at_once_until, changed_view, view_of
 from duecourse.usecases.report import format_error
 from duecourse.usecases.tenants import Seating
 from duecourse_schedules import ScheduleError, ScheduleSpec
@@ -75,6 +76,11 @@ class Draft(JobDefinition):
 
     tenant: str
     id: str | None = None
+
+    @classmethod
+    def of(cls, job: Job, **changes: Any) -> Draft:
+        """Return the definition of a job with these changes."""
+        return cls(**{field.name: getattr(job, field.name) for field in fields(cls)} | changes)
 
     def new(self, job_id: str, now: float, after: Tombstone | None = None) -> Job:
         """Return the new job at `now` (UTC seconds), without a seat. Its generation is higher than that of a deleted
@@ -306,7 +312,7 @@ class Jobs:
             raise JobUnknownError(job_id)
         return view_of(job, cursor, now=self.clock.now())
 
-    def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> ChangePage:
+    def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> Listed[ChangeRecord, str]:
         """Return a page of changes, newest first. The changes of a deleted job can be read while its records are kept.
         Raises JobUnknownError if there never was a job with that id, or its records have expired.
         """
@@ -324,12 +330,12 @@ class Jobs:
         where: JobFilter = EVERY_JOB,
         budget: Budget | None = None,
         total: bool = False,
-    ) -> JobViewPage:
+    ) -> JobPage[JobView]:
         """Return jobs whose id sorts after `after`. See JobStore.page."""
         page = self.store.page(tenant, where, limit=limit, after=after, budget=budget, total=total)
         now = self.clock.now()
         views = tuple(view_of(job, cursor, now=now) for job, cursor in page.items)
-        return JobViewPage(views, page.following, page.total)
+        return JobPage(views, page.following, page.total)
 
     def delete(
         self,
@@ -555,8 +561,7 @@ class EditJobs:
             if job.expect_every is None:
                 raise NoPingExpectedError(job_id)
             anchor = max(int(self.clock.now()), job.schedule.anchor or 0)
-            same = {each.name: getattr(job, each.name) for each in fields(Draft)}
-            return Draft(**same | {"schedule": replace(job.schedule, anchor=anchor)})
+            return Draft.of(job, schedule=replace(job.schedule, anchor=anchor))
 
         return self.patch(tenant, job_id, pinged, correlation_id=correlation_id, by=by, recorded=False)
 

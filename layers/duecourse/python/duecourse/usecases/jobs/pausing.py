@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
@@ -29,7 +29,7 @@ from duecourse.domain.jobs.pause import (
     with_exclusions,
 )
 from duecourse.domain.tenants.rate import Charge, free
-from duecourse.ports import Clock, IdPage, Outgoing, StoreBusyError
+from duecourse.ports import Clock, Listed, Outgoing, StoreBusyError
 from duecourse.usecases.complete import complete_if_over
 from duecourse.usecases.dispatch.claim import Skipping, settled
 from duecourse.usecases.jobs.change import Draft, EditJobs, Jobs
@@ -92,8 +92,33 @@ class BulkResult:
     following: str | None
 
 
-class _LeftAlone(Exception):
-    """Raised for a job whose planned pause does not change."""
+REFUSED = (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError)
+"""The errors after which a job stays as it is."""
+
+
+def change_all(
+    clock: Clock,
+    until: float,
+    jobs: Listed[str, str],
+    act: Callable[[str], bool],
+    refused: tuple[type[Exception], ...] = REFUSED,
+) -> BulkResult:
+    """Apply `act`, which returns whether the job changed, to each of the jobs until `until` (UTC seconds). An error in
+    one job does not stop the others, if it is one of `refused`.
+    """
+    changed, failed = 0, list[str]()
+    for number, job_id in enumerate(jobs.items):
+        if number and clock.now() > until:
+            return BulkResult(changed, tuple(failed), jobs.items[number - 1])
+        try:
+            changed += act(job_id)
+        except refused:
+            failed.append(job_id)
+    return BulkResult(changed, tuple(failed), jobs.following)
+
+
+class LeftAlone(Exception):
+    """Raised for a job that does not change."""
 
 
 PlanFor = Callable[[str | None, float], str | None]
@@ -300,19 +325,18 @@ class Pausing:
             if not job.scheduled and what is ChangeAction.PAUSED:
                 raise ScheduleError("from", _unplannable(job))
             if job.state is JobState.COMPLETED:
-                raise _LeftAlone
+                raise LeftAlone
             had, now = pause_of(job.exclude), max(self.clock.now(), job.changed_at)
             entry = plan_for(had, now)
             # A job whose last run has not ended yet is still ACTIVE. It has no more occurrences to exclude.
             if entry == had or (job.scheduled and job.occurrences().next(int(now)) is None):
-                raise _LeftAlone
-            same = {field.name: getattr(job, field.name) for field in fields(Draft)}
-            return Draft(**same | {"exclude": with_pause(job.exclude, NO_PAUSE if entry is None else entry)})
+                raise LeftAlone
+            return Draft.of(job, exclude=with_pause(job.exclude, NO_PAUSE if entry is None else entry))
 
         editing = EditJobs(self.jobs, self.store, self.skipping, self.clock)
         try:
             return editing.patch(tenant, job_id, planned, expected, by=by, what=what, note=note).changed
-        except _LeftAlone:
+        except LeftAlone:
             return False
 
     def _start_held(self, job: Job) -> None:
@@ -332,26 +356,23 @@ class Pausing:
     def _many(
         self, tenant: str, choice: JobSelection, after: str | None, charge: Charge, act: Callable[[str], bool]
     ) -> BulkResult:
-        """Apply `act` to the selected jobs. An error in one job does not stop the others."""
+        """Apply `act` to the selected jobs."""
         until = self.clock.now() + BULK_SECONDS
         if choice.ids is None:
             page = self.store.page_ids(tenant, choice.tag, limit=MAX_PER_CALL, after=after)
         else:
-            page = IdPage(sorted(each for each in choice.ids if after is None or each > after), None)
-        ids = page.ids
-        charge(len(ids))
-        changed = 0
-        failed: list[str] = []
-        for number, job_id in enumerate(ids):
-            if number and self.clock.now() > until:
-                return BulkResult(changed, tuple(failed), ids[number - 1])
+            page = Listed(sorted(each for each in choice.ids if after is None or each > after), None)
+        charge(len(page.items))
+
+        def act_if_known(job_id: str) -> bool:
             try:
-                changed += act(job_id)
-            except JobUnknownError:
-                failed += [job_id] if choice.ids is not None else []  # others were deleted in the meantime
-            except (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError):
-                failed.append(job_id)
-        return BulkResult(changed, tuple(failed), page.following)
+                return act(job_id)
+            except JobUnknownError:  # it was deleted in the meantime
+                return False
+
+        if choice.ids is None:
+            return change_all(self.clock, until, page, act_if_known)
+        return change_all(self.clock, until, page, act, (*REFUSED, JobUnknownError))
 
     def _change(
         self,
@@ -420,7 +441,7 @@ def _plan_for(name: str | None, start: int, end: PlannedResume, *, together: boo
             if first > start and last >= end.at - 1:
                 raise ScheduleError("from", "is before another planned pause of the job; resume the job first")
             if last >= end.at - 1:
-                raise _LeftAlone
+                raise LeftAlone
             if now < first < start:
                 said = f"is after the start of another planned pause; begin at {to_iso(first)} or earlier"
                 raise ScheduleError("from", f"{said}, or resume the job first")

@@ -10,7 +10,7 @@ from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.jobs.upcoming import LARGEST_JOBS, Bucket, Histogram, Window, expected, is_late
 from duecourse.domain.tenants.rate import Charge, free
-from duecourse.ports import Clock, CursorPage, JobCursor
+from duecourse.ports import Clock, JobCursor, Listed
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 
@@ -98,7 +98,7 @@ def firing(entry: JobCursor) -> Cursor | None:
     return None if entry.state is JobState.PAUSED and cursor.resume is None else cursor
 
 
-def _some(page: CursorPage, window: Window, charge: Charge) -> CursorPage:
+def _some(page: Listed[JobCursor, str], window: Window, charge: Charge) -> Listed[JobCursor, str]:
     """Return the first jobs of the page, as many as may be counted, and charge for them. Raises the errors of
     `charge`.
     """
@@ -111,4 +111,4 @@ def _some(page: CursorPage, window: Window, charge: Charge) -> CursorPage:
         if runs >= RUNS_COUNTED:
             break
     charge(1 + runs // RUNS_A_REQUEST + len(paid) // JOBS_A_REQUEST)
-    return page if len(paid) == len(page.items) else CursorPage(tuple(paid), paid[-1].job_id)
+    return page if len(paid) == len(page.items) else Listed(tuple(paid), paid[-1].job_id)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from duecourse.domain.jobs.cursor import MAX_FIRINGS, Cursor, Row
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.jobs.pause import after_pause, ended, runs_left
-from duecourse.ports import Total
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.schedule import Occurrences
 
@@ -27,15 +26,6 @@ class JobView:
     next_occurrence: int | None
     error: str | None = None
     runs_left: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JobViewPage:
-    """Jobs ordered by id. `following` continues after the last job."""
-
-    items: tuple[JobView, ...]
-    following: str | None
-    total: Total | None = None
 
 
 def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:

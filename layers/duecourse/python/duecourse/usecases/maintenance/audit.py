@@ -470,11 +470,11 @@ class _Invocation:
         store, before = self.uses.store, self.report.counts.copy()
         page = store.jobs(turn.segment, turn.segments, turn.start)
         following = page.following
-        for begin in range(0, len(page.jobs), GROUP):
+        for begin in range(0, len(page.items), GROUP):
             if begin and self._late():
-                following = store.after(page.jobs[begin - 1])
+                following = store.after(page.items[begin - 1])
                 break
-            self._group(page.jobs[begin : begin + GROUP], turn)
+            self._group(page.items[begin : begin + GROUP], turn)
         counts = self.report.counts - before
         self._publish()
         return turn.moved(following, counts)

@@ -14,7 +14,8 @@ from duecourse.domain.jobs.calendars import Calendar, entries_of, id_of
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.maintenance.index import Entry
 from duecourse.ports import Clock, IndexPage
-from duecourse.usecases.jobs.calendars import REFUSED, Calendars, CalendarUnknownError
+from duecourse.usecases.jobs.calendars import Calendars, CalendarUnknownError
+from duecourse.usecases.jobs.pausing import REFUSED
 from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse_schedules.packed import days_of
 

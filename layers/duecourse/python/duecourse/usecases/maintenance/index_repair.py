@@ -88,7 +88,7 @@ class IndexCheck:
         """Repair the page's entries. An error of one entry does not affect the others. Raises LookupError if no shard
         is recorded: there is then no slot to which an entry could be moved.
         """
-        watermarks = self.marks.progress().watermarks  # read for each page: a shard may have been added since
+        watermarks = self.marks.progress()  # read for each page: a shard may have been added since
         if not watermarks:
             raise LookupError("no shards are recorded, because no tick has run yet")
         now = self.clock.now()
@@ -130,7 +130,7 @@ class _Mend:
                 case IndexFault.ENDED:
                     self._complete()
                 case IndexFault.NO_SCHEDULE:
-                    self._call_wait_queue()
+                    self._call(self.entry.job_id)
                 case IndexFault.SENT:
                     self._send_again()
         except UNREADABLE as problem:
@@ -162,6 +162,10 @@ class _Mend:
             anew = recomputed(healthy)
         except UNREADABLE:
             return None
+        return self._put_back(anew)
+
+    def _put_back(self, anew: Cursor | None) -> Cursor | None:
+        """Put the cursor into its slot and return it; None if it was not written."""
         if anew is None or anew.due is None:
             return None
         return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
@@ -221,10 +225,7 @@ class _Mend:
 
     def _recomputed(self) -> Cursor | None:
         """Recompute the cursor with the current zone data and return it; None if it was not written."""
-        anew = None if self.entry.cursor is None else recomputed(self.entry.cursor)
-        if anew is None or anew.due is None:
-            return None
-        return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
+        return self._put_back(None if self.entry.cursor is None else recomputed(self.entry.cursor))
 
     def _placed(self, slot: str, cursor: Cursor | None = None) -> bool:
         """Place the entry. Return False if another writer has changed it in the meantime."""
@@ -237,14 +238,8 @@ class _Mend:
         uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
         if complete_if_ended(uses.jobs, uses.runs, *whose, at=self.now) or self._given_up():
             self._found("JobsCompleted", "job_completed")
-        else:
-            self._call_wait_queue()
-
-    def _call_wait_queue(self) -> None:
-        """Start the first run of the job's wait queue if the queue's watch is lost. The job has no further occurrences
-        whose runs would start it.
-        """
-        self._call(self.entry.job_id)
+        else:  # the job has no further occurrences whose runs would start the first run of its wait queue
+            self._call(self.entry.job_id)
 
     def call_wait_queues(self) -> None:
         """Call the first run of each wait queue in which runs of the job wait, if the watch is lost. Later runs of the
@@ -259,6 +254,7 @@ class _Mend:
             self._found("RepairsFailed", "entry_not_checked", alarming=True, error=format_error(problem))
 
     def _call(self, line: str) -> None:
+        """Start the first run of the wait queue if the queue's watch is lost."""
         uses, tenant = self.uses, self.entry.tenant
         for first in uses.wait_queues.waiting(tenant, line, limit=1):
             watch = uses.wait_queues.watch(tenant, line)

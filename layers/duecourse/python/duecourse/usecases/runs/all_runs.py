@@ -82,8 +82,8 @@ class AllRuns:
         if place is None:
             place = first_place(int(self.clock.now()), end)
         group = self.jobs.page_ids(tenant, tag, limit=self.group + 1, after=place.after)  # a full group may be the last
-        ids = group.ids[: self.group]
-        last = ids[-1] if len(group.ids) > self.group else group.following
+        ids = group.items[: self.group]
+        last = ids[-1] if len(group.items) > self.group else group.following
         charge(1 + len(ids) // GROUP)
         single = place.after is None and last is None
         low = max((each for each in (first, None if single else place.low) if each is not None), default=None)

@@ -172,9 +172,7 @@ class ApiKeys:
         return key
 
     def job(self, key: ApiKey) -> Job:
-        """Return the job that the key starts, also under its new id while the old one is reserved. Raises
-        JobUnknownError, also if the job was deleted and created again.
-        """
+        """Return the job that the key starts. Raises JobUnknownError, also if the job was deleted and created again."""
         job = self.jobs.get(key.tenant, key.job_id)
         if job is None or job.created_generation != key.job_generation:
             raise JobUnknownError(key.job_id)

@@ -137,14 +137,28 @@ class Commands:
 
     def cancel_many(self, runs: Sequence[Run], *, by: str | None = None, dry_run: bool = False) -> ManyResult:
         """Cancel these runs, none of which has ended. Raises LaneUnavailableError if no message was accepted."""
-        return self.send_many(Cancel(CANCELLED), ChangeAction.CANCELLED, runs, by=by, dry_run=dry_run)
+        return self._send_many(Cancel(CANCELLED), ChangeAction.CANCELLED, runs, by, dry_run)
 
-    def send_many(
+    def redrive_many(self, runs: Sequence[Run], *, by: str | None = None, dry_run: bool = False) -> ManyResult:
+        """Redrive these dead runs of one tenant. Runs whose job is deleted, and runs of workflows none of whose steps a
+        redrive would start, are omitted. A second redrive message for a run is dropped. Raises LaneUnavailableError if
+        no message was accepted.
+        """
+        jobs: dict[str, Job | None] = {}
+
+        def owned(portion: Sequence[Run]) -> list[Run]:
+            for job_id in {run.job_id for run in portion} - jobs.keys():
+                jobs[job_id] = self.jobs.get(portion[0].tenant, job_id)
+            known = [run for run in portion if own_job(jobs[run.job_id], run) is not None]  # else there is no target
+            return [run for run in known if not self.workflow_runs.lasting_failures(run)]
+
+        return self._send_many(Redrive(), ChangeAction.REDRIVEN, runs, by, dry_run, owned)
+
+    def _send_many(
         self,
         command: Command,
         what: ChangeAction,
         runs: Sequence[Run],
-        *,
         by: str | None,
         dry_run: bool,
         chosen: Callable[[Sequence[Run]], Sequence[Run]] = lambda portion: portion,

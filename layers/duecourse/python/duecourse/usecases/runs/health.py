@@ -140,7 +140,7 @@ class Health:
     def dispatching(self) -> Dispatching:
         """Return the progress of each shard."""
         could = bucket_start(bucket_of(self.clock.now() - WATERMARK_LAG_SECONDS))
-        found = self.mark.progress().watermarks
+        found = self.mark.progress()
         behind = {
             shard: None if bucket is None else max(could - bucket_start(bucket), 0) for shard, bucket in found.items()
         }

@@ -21,7 +21,7 @@ from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Queued, Run, RunState, Succeeded, state_since
 from duecourse.domain.runs.transitions import binds_nobody
 from duecourse.limits import MESSAGE_RETENTION_DAYS
-from duecourse.ports import Clock, Depth, Depths, Executor, Input, LastRun, Results, StateMark
+from duecourse.ports import Clock, Depth, Depths, Executor, Input, LastRun, Listed, Results, StateMark
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import at_once_until, since_when
 from duecourse.usecases.runs.health import ClockHealth, Health
@@ -45,14 +45,6 @@ PORTION, PORTIONS = 100, 5
 
 Window = tuple[int, int]
 """The instants after the first value and up to the second."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunPage:
-    """Runs, newest first. `following` (a local run name) continues after the last run."""
-
-    items: tuple[Run, ...]
-    following: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +79,11 @@ class History:
         tag: str | None = None,
         first: int | None = None,
         end: int | None = None,
-    ) -> RunPage:
-        """Return the runs that match `wanted` and precede the local name `before`, for occurrences from `first` on and
-        before `end` (UTC seconds). The page is empty if the job does not have the `tag`. The records of a deleted job
-        can still be read. A filtered page examines a bounded number of runs: it may be short or empty and still have a
-        next page.
+    ) -> Listed[Run, str]:
+        """Return the runs that match `wanted` and precede the local name `before`, newest first, for occurrences from
+        `first` on and before `end` (UTC seconds). The page is empty if the job does not have the `tag`. The records of
+        a deleted job can still be read. A filtered page examines a bounded number of runs: it may be short or empty and
+        still have a next page.
 
         Raises JobUnknownError if there is neither a job nor a record.
         """
@@ -100,7 +92,7 @@ class History:
         if before is None:
             check_known(self.runs, tenant, job_id, job)
         if tag is not None and (job is None or tag not in job.tags):
-            return RunPage((), None)
+            return Listed((), None)
         definition = job if RunState.QUEUED in wanted.states else None
         until = None if end is None else to_basic(end)
         following = min((name for name in (before, until) if name is not None), default=None)
@@ -114,8 +106,8 @@ class History:
             if following is None or len(found) >= limit:
                 break
         if len(found) > limit:
-            return RunPage(tuple(found[:limit]), found[limit - 1].name.local)
-        return RunPage(tuple(found), following)
+            return Listed(tuple(found[:limit]), found[limit - 1].name.local)
+        return Listed(tuple(found), following)
 
     def _part(
         self,
@@ -125,7 +117,7 @@ class History:
         cursor: Cursor | None,
         limit: int,
         before: str | None,
-    ) -> RunPage:
+    ) -> Listed[Run, str]:
         """Return all runs of a job before the local name `before`; without `job`, only records."""
         records = self.runs.page(tenant, job_id, limit=limit + 1, before=before)
         queued = [] if job is None or cursor is None else self._queued(job, cursor, records, limit + 1, before)
@@ -134,7 +126,7 @@ class History:
         standing = [run for run in records if run.name not in again]
         merged = sorted([*standing, *queued], key=lambda run: run.name.local, reverse=True)
         following = merged[limit - 1].name.local if len(merged) > limit else None
-        return RunPage(tuple(merged[:limit]), following)
+        return Listed(tuple(merged[:limit]), following)
 
     def _queued(self, job: Job, cursor: Cursor, records: list[Run], count: int, before: str | None) -> list[Run]:
         """Return the newest `count` enqueued runs of this page that have no record, or a record of a deleted job with
@@ -230,16 +222,6 @@ have a next page.
 
 
 @dataclass(frozen=True, slots=True)
-class StatePage:
-    """Runs in the order in which they entered their state, the last one first. `following` continues after the last run
-    that was examined.
-    """
-
-    items: tuple[Run, ...]
-    following: StateMark | None
-
-
-@dataclass(frozen=True, slots=True)
 class RunSearch:
     """Finds runs with the indexes by state, which may be slightly stale. A run has no tags, so that successful runs
     need not store any: the current tags of its job count.
@@ -258,9 +240,9 @@ class RunSearch:
         before: StateMark | None = None,
         job_id: str | None = None,
         tag: str | None = None,
-    ) -> StatePage:
-        """Return a page of the runs in `wanted.states` (all in LISTED), of one job or of the jobs that have the
-        tag. Raises JobUnknownError if there is neither a job `job_id` nor a record of it.
+    ) -> Listed[Run, StateMark]:
+        """Return a page of the runs in `wanted.states` (all in LISTED) that entered their state last, of one job or of
+        the jobs that have the tag. Raises JobUnknownError if there is neither a job `job_id` nor a record of it.
         """
         sifts = wanted.error is not None or wanted.caught_up or tag is not None
         reading = max(limit, EXAMINED) if sifts else limit
@@ -279,8 +261,8 @@ class RunSearch:
             found = list(takewhile(lambda run: state_since(run) >= since, found))
         examined = self._tagged(tenant, tag, [run for run in found[:reading] if wanted.passes(run)])
         if len(examined) > limit:
-            return StatePage(tuple(examined[:limit]), mark_of(examined[limit - 1]))
-        return StatePage(tuple(examined), mark_of(found[reading - 1]) if len(found) > reading else None)
+            return Listed(tuple(examined[:limit]), mark_of(examined[limit - 1]))
+        return Listed(tuple(examined), mark_of(found[reading - 1]) if len(found) > reading else None)
 
     def _tagged(self, tenant: str, tag: str | None, runs: Sequence[Run]) -> Sequence[Run]:
         if tag is None or not runs:
