@@ -97,9 +97,18 @@ class _Job:
             return  # the oldest occurrences beyond max_missed are recorded as missed
         replaced = "replaced" if self.body["overlap"] in ("newest", "replace") else None
         for run in self.runs:
-            if run["state"] == "SKIPPED" and run["reason"] != replaced:
+            if run["state"] == "SKIPPED" and run["reason"] != replaced and not self._expired(run):
                 text = f"{run['id']} ({run['count']}): {run['reason']}, paused {self._told()}"
                 yield "a resume with catch_up runs what waited and what the pause covered", text
+
+    def _expired(self, run: dict[str, Any]) -> bool:
+        """Whether the start deadline of a run was before the end of a pause, so that the catch-up came too late for it.
+        In trouble, a run may also miss it afterwards.
+        """
+        if run["reason"] != "start_deadline":
+            return False
+        by = self._covered(run)[-1] + self.body["start_deadline_seconds"]
+        return not self.calm or any(begin < by < end + SLACK_SECONDS for begin, end, _ in self.paused)
 
     def _waiting(self) -> int:
         """How many occurrences may have waited when a pause began: they were due, and their last attempt was later."""
