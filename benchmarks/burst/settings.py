@@ -13,7 +13,7 @@ from benchmarks.burst.limits import (
     TABLE_QUOTA,
     VCPU_MEMORY,
 )
-from duecourse.adapters.dynamodb.tables import FIRST_WAIT_SECONDS, TRIES
+from duecourse.adapters.dynamodb.tables import BATCH_TRIES, FIRST_WAIT_SECONDS
 from duecourse.adapters.system import MAX_WORKERS
 from duecourse.limits import ROUND_SECONDS
 from duecourse.stores.cursors import PAGE
@@ -39,7 +39,7 @@ class Assumptions:
     """One SendMessageBatch with ten messages."""
     connections: int = MAX_WORKERS
     """The number of concurrent requests of a dispatcher."""
-    tries: int = TRIES
+    tries: int = BATCH_TRIES
     """The number of tries of a throttled statement."""
     backoff: float = FIRST_WAIT_SECONDS
     """The pause before the second try. It doubles before each further try."""

@@ -64,3 +64,8 @@ TENANT_IN_PREFIX = "{tenant}"
 """In the settings of a bucket for results, `*` means all other tenants, and `{tenant}` in their prefix is replaced by
 the tenant.
 """
+
+LOST_RACES = 5
+"""The maximum number of times that a caller reads an item and writes it on the condition that it has not changed, while
+other writers are faster.
+"""

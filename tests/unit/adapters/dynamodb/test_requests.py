@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from duecourse.adapters.dynamodb.tables import READ_BATCH, TRIES, DynamoTables, Statement, batch_get, execute, transact
+from duecourse.adapters.dynamodb.tables import (
+    BATCH_TRIES,
+    READ_BATCH,
+    DynamoTables,
+    Statement,
+    batch_get,
+    execute,
+    transact,
+)
 from duecourse.adapters.dynamodb.tables import TRANSACTION_TRIES as TRANSACTIONS_TRIES
 from duecourse.api.problems import unavailable
 from duecourse.ports import ClaimResult, InlineExecutor, NoAnswerError, ServiceError, StoreBusyError
@@ -154,7 +162,7 @@ def test_dynamodb_requests_defer_a_permanently_throttled_statement_and_report_th
     (outcome,) = execute(client, [{"Statement": "busy"}], clock, InlineExecutor())
     assert claimed(outcome).result is ClaimResult.BUSY
     assert claimed(outcome).error == "ThrottlingError: slower"
-    assert len(client.requests) == TRIES
+    assert len(client.requests) == BATCH_TRIES
 
 
 def test_dynamodb_requests_reject_a_statement_that_can_never_succeed_and_do_not_repeat_it() -> None:

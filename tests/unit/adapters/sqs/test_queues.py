@@ -16,7 +16,7 @@ import pytest
 from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.sqs.batch import BATCH_BYTES, Entry, Sent, batches, send_batch
 from duecourse.adapters.sqs.depths import FRESH_SECONDS, SqsDepths
-from duecourse.adapters.sqs.lanes import FIRST_WAIT_SECONDS, TRIES, SqsLanes
+from duecourse.adapters.sqs.lanes import FIRST_WAIT_SECONDS, SEND_TRIES, SqsLanes
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
 from duecourse.messages import RunMessage, read_run_message
@@ -220,7 +220,7 @@ def test_sqs_queues_with_short_timeouts_try_only_one_batch(short_timeouts: bool,
     sqs = Silent()
     lanes = SqsLanes(sqs, SILENT_URLS, SettableClock(NOON), Numbered(), short_timeouts=short_timeouts)
     assert lanes.send(silent_outgoing(100)) == [False] * 100
-    assert len(sqs.asked) == tried * TRIES
+    assert len(sqs.asked) == tried * SEND_TRIES
 
 
 def test_sqs_queues_with_short_timeouts_send_everything_that_is_accepted() -> None:

@@ -17,6 +17,7 @@ from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Reservation, T
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.rate import Budget
 from duecourse.domain.tenants.seats import Seats
+from duecourse.limits import LOST_RACES
 from duecourse.ports import (
     EVERY_JOB,
     NO_TERMS,
@@ -104,7 +105,7 @@ from duecourse.stores.table import (
     equal,
     holds,
 )
-from duecourse.stores.tenants import TRIES, JobCount, part_of, taken
+from duecourse.stores.tenants import JobCount, part_of, taken
 
 SEARCHED = 2_000
 """The maximum number of jobs that one part of a search reads: one query reads at most 1 MB (Amazon DynamoDB Developer
@@ -299,7 +300,7 @@ class JobStore(JobPages):
         definition, *others = [write for write, _ in self._created(Creation(job, cursor, terms))]
         writes = [definition, self._count.take(job.tenant, part), *taken(seats), *others]
         used, calendar = len(writes) - 1 - (after is not None), calendars.used([job])
-        for _ in range(TRIES):
+        for _ in range(LOST_RACES):
             try:
                 failed = self._tables.transact([*writes, *calendar])
             except AwsError as error:
@@ -330,7 +331,7 @@ class JobStore(JobPages):
         first, quota, places = creations[0].job, creations[0].terms.quota, len(creations)
         own = [(index, *write) for index, creation in enumerate(creations) for write in self._created(creation)]
         counter, begin = LIMITS, 1 + len(seats)
-        for _ in range(TRIES):
+        for _ in range(LOST_RACES):
             writes = [
                 self._count.take_many(first.tenant, counter, places, quota),
                 *(write for each in seats for write in taken(each)),
@@ -493,7 +494,7 @@ class JobStore(JobPages):
     def _counted_again(self, job: Job, changed: Job, writes: list[Write | Check], quota: int | None) -> bool:
         """Write a change after which the job counts against the quota again."""
         part: int | None = part_of(job)
-        for _ in range(TRIES):
+        for _ in range(LOST_RACES):
             if part is None:
                 raise JobQuotaError
             taking = [*writes, self._count.take(job.tenant, part)]

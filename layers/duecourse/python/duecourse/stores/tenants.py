@@ -20,6 +20,7 @@ from duecourse.domain.jobs.job import Job, JobSnapshot, Lane, Tombstone
 from duecourse.domain.tenants import rate
 from duecourse.domain.tenants.rate import NANOSECONDS, Bucket, BucketChange, Restart
 from duecourse.domain.tenants.seats import Seats
+from duecourse.limits import LOST_RACES
 from duecourse.ports import BucketConflict, NoAnswerError
 from duecourse.stores import job_item, values
 from duecourse.stores.job_item import readable
@@ -51,8 +52,6 @@ PORTION = 20
 
 SPREAD = 160
 """A portion is at most this fraction of the quota (1/160), so that all stocks together hold at most a tenth of it."""
-
-TRIES = 5
 
 DELAYED_PREFIX = "DELAYED#"
 
@@ -113,7 +112,7 @@ class JobCount:
         """Return a sub-counter with a free place: `part` after a portion of the remaining quota was moved to it, or
         another one that has places. Returns None if the quota is used up. Raises StoreBusyError.
         """
-        for _ in range(TRIES):
+        for _ in range(LOST_RACES):
             taken, free = _read(self._tables, tenant)
             if free.get(part, 0) > 0:
                 return part

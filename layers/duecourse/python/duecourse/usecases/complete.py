@@ -9,6 +9,7 @@ from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.runs.states import Dead, Run
+from duecourse.limits import LOST_RACES
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore
     from duecourse.stores.runs import RunStore
 
-TRIES = 3
 RECENT_RUNS = 50
 """The number of records that are read to find a run that is still active. A healthy job has fewer active runs at its
 end.
@@ -46,7 +46,7 @@ def complete_if_over(jobs: JobStore, runs: RunStore, cursor: Cursor, *, at: floa
     if not all(run.state.final for run in recent) or not any(_covers(run, last) for run in (*recent, *besides)):
         return False
     died = any(isinstance(run, Dead) for run in recent)
-    for _ in range(TRIES):  # an edit that keeps the schedule may happen between read and write
+    for _ in range(LOST_RACES):  # an edit that keeps the schedule may happen between read and write
         job = jobs.get(tenant, job_id)
         if job is None or job.generation != cursor.generation or job.state is not JobState.ACTIVE:
             return False

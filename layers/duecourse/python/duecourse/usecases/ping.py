@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from duecourse.ports import Clock, Pinger
 from duecourse.usecases.report import Report
 
-TRIES = 2
+PING_TRIES = 2
 PING_SECONDS = 5.0
 """The longest time of one try."""
 
@@ -22,7 +22,7 @@ class Pings:
     def send(self, url: str, until: float, report: Report) -> None:
         """Ping the address. No try lasts beyond `until` (UTC seconds)."""
         problem: str | None = "no time was left"
-        for _ in range(TRIES):
+        for _ in range(PING_TRIES):
             left = until - self.clock.now()
             if left <= 0:
                 break

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PAUSE_SECONDS = 2 * LEASE_SECONDS
 """After this time without a request (seconds), an instance takes only one token again."""
 
-TRIES = 5
+BUCKET_TRIES = 5
 """A request is rejected after this many conflicts in a row. Simultaneous requests conflict once, because only the first
 of them can write a bucket that was full. From the third try on, a request takes one token, which only requires that one
 is left.
@@ -122,7 +122,7 @@ class Limits:
         if cost <= lease.tokens and now < lease.until:
             lease.tokens -= cost
             return None
-        for _ in range(TRIES):
+        for _ in range(BUCKET_TRIES):
             taken = charge(lease.seen, self.rules, cost, now + lease.ahead, begun=begun)
             # The last known state only lacks the tokens gained since then, which are added. A rejection is decided by
             # the current bucket.
@@ -145,7 +145,7 @@ class Limits:
 
     def _take(self, tenant: str, lease: _Lease, now: float) -> float | None:
         lease.tokens, lease.closed = 0, None
-        for number in range(TRIES):
+        for number in range(BUCKET_TRIES):
             # As many tokens as it has served requests: an instance that receives few requests takes few tokens from the
             # others.
             taken = take(lease.seen, self.rules, now + lease.ahead, wanted=lease.served if number < 2 else 1)

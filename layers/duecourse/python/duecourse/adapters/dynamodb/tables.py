@@ -276,7 +276,7 @@ def batch_get(client: Any, table: str, keys: Iterable[Item], *, consistent: bool
 
 
 WRITE_BATCH = 25
-TRIES = 3
+BATCH_TRIES = 3
 FIRST_WAIT_SECONDS = 0.1
 """The pause before the second attempt. It doubles before each further attempt. After the last attempt, callers with
 more time repeat the call.
@@ -306,7 +306,7 @@ def _batch(client: Any, statements: Sequence[Statement], clock: Clock) -> list[O
             outcomes[index] = outcome
         open_ = [index for index in open_ if outcomes[index].code in RETRYABLE]
         puts_off += 1
-        if not open_ or puts_off == TRIES:
+        if not open_ or puts_off == BATCH_TRIES:
             return outcomes
         clock.sleep_until(clock.now() + FIRST_WAIT_SECONDS * 2 ** (puts_off - 1))
 

@@ -15,7 +15,7 @@ from duecourse.ports import Clock, Executor, InlineExecutor, Outgoing, Randomnes
 _logger = logging.getLogger(__name__)
 
 
-TRIES = 3
+SEND_TRIES = 3
 """Maximum number of attempts to send a batch whose entries were rejected for temporary reasons."""
 
 FIRST_WAIT_SECONDS = 0.2
@@ -91,10 +91,10 @@ class SqsLanes:
         """Send one batch, and retry the entries that SQS could not accept at that moment."""
         accepted: set[int] = set()
         began = self._clock.now()
-        for tries in range(1, TRIES + 1):
+        for tries in range(1, SEND_TRIES + 1):
             sent = send_batch(self._client, queue_url, batch)
             accepted |= sent.accepted
-            if not sent.open or tries == TRIES:
+            if not sent.open or tries == SEND_TRIES:
                 break
             wait = FIRST_WAIT_SECONDS * 2 ** (tries - 1) * (1 + self._randomness.draw()) / 2
             self._clock.sleep_until(self._clock.now() + wait)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from duecourse.domain.jobs.calendars import Calendar, changed
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.domain.tenants.rate import Charge, free
+from duecourse.limits import LOST_RACES
 from duecourse.ports import Clock, Listed, StoreBusyError
 from duecourse.usecases.jobs.change import Draft, EditJobs
 from duecourse.usecases.jobs.job_errors import (
@@ -27,8 +28,6 @@ from duecourse_schedules.exclusions import packed_days, reject_begun
 
 if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore
-
-TRIES = 5
 
 KIND = "calendar"
 
@@ -96,7 +95,7 @@ class Calendars:
         of `charge` for the number of jobs; nothing is written then.
         """
         days, now, tried = packed_days(exclude), self.clock.now(), None
-        for number in range(TRIES):
+        for number in range(LOST_RACES):
             found = self.jobs.calendars.get(tenant, calendar_id)
             # A job that starts to use the calendar after this read raises its revision, so the write fails.
             users = self.jobs.calendars.users(tenant, calendar_id, limit=MAX_PER_CALL, after=after)
@@ -136,7 +135,7 @@ class Calendars:
     def delete(self, tenant: str, calendar_id: str, expected: Precondition = ANYTHING) -> None:
         """Delete the calendar. Raises CalendarUnknownError, JobVersionError, CalendarInUseError or StoreBusyError."""
         tried = False
-        for _ in range(TRIES):
+        for _ in range(LOST_RACES):
             found = self.jobs.calendars.get(tenant, calendar_id)
             if found is None and tried:  # this request has deleted it, without a response
                 return

@@ -25,6 +25,7 @@ from duecourse.domain.jobs.edit import check_schedule, edit, reject_past, resolv
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone, author
 from duecourse.domain.jobs.pause import PauseChange, ended, resume_as_planned
 from duecourse.domain.tenants.rate import Budget
+from duecourse.limits import LOST_RACES
 from duecourse.ports import (
     EVERY_JOB,
     Clock,
@@ -113,9 +114,6 @@ def made_up_id(name: str, nonce: str) -> str:
     return f"{slug or 'job'}-{unique}"
 
 
-ID_TRIES = 3
-DELETE_TRIES = 3
-
 KEY_SECONDS = 86_400
 """How long a caller's idempotency key is stored."""
 
@@ -202,7 +200,7 @@ class Jobs:
         """
         now = self.clock.now()
         gone = None if draft.id is None else self.store.gone(draft.tenant, draft.id)
-        for _ in range(ID_TRIES):
+        for _ in range(LOST_RACES):
             new = self.creation(draft, now, gone, key, by)
             job, cursor = replace(new.job, reserved=reserved), new.cursor
             made = self.seating.create(self.store, job, cursor, new.terms, step=step)
@@ -350,7 +348,7 @@ class Jobs:
         JobUnknownError, JobVersionError, StepError for a step of a workflow, JobChangedError if other requests keep
         changing the job, and the errors of `pay`.
         """
-        for _ in range(DELETE_TRIES):
+        for _ in range(LOST_RACES):
             job = unreserved(self.store, self.clock, tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
@@ -410,8 +408,6 @@ class Jobs:
         ]
 
 
-EDIT_TRIES = 5
-
 CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
 """A check of a schedule and its exclusions. It raises ScheduleError or ExclusionError if a job must not use them."""
 
@@ -465,7 +461,7 @@ class EditJobs:
         future occurrence, and StepError for a schedule set on a step of a workflow. Also raises the errors of
         `draft_for` and `Jobs.create`.
         """
-        for _ in range(EDIT_TRIES):
+        for _ in range(LOST_RACES):
             job = unreserved(self.store, self.clock, tenant, job_id, reserved)
             expected.check(None if job is None else ended(job, self.clock.now()))
             draft = draft_for(job)
@@ -541,7 +537,7 @@ class EditJobs:
         """Change the job. If `recorded`, the change is recorded in its history as `what`, with the `note`. Raises
         JobUnknownError and the errors of `put`.
         """
-        for _ in range(EDIT_TRIES):
+        for _ in range(LOST_RACES):
             job = unreserved(self.store, self.clock, tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)

@@ -29,6 +29,7 @@ from duecourse.domain.jobs.pause import (
     with_exclusions,
 )
 from duecourse.domain.tenants.rate import Charge, free
+from duecourse.limits import LOST_RACES
 from duecourse.ports import Clock, Listed, Outgoing, StoreBusyError
 from duecourse.usecases.complete import complete_if_over
 from duecourse.usecases.dispatch.claim import Skipping, settled
@@ -48,8 +49,6 @@ from duecourse_schedules.exclusions import ExclusionError
 if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore
     from duecourse.stores.waits import WaitQueues
-
-TRIES = 4
 
 MAX_PAUSE_DAYS = 366
 """How far ahead the planned end of a pause may be."""
@@ -389,7 +388,7 @@ class Pausing:
         `act` changes nothing. Raises the errors of `pause`.
         """
         states = {JobState.PAUSED} if what is ChangeAction.RESUMED else {JobState.ACTIVE, JobState.PAUSED}
-        for _ in range(TRIES):
+        for _ in range(LOST_RACES):
             # The job is read before its cursor: if the job changes in between, its condition fails.
             job = self.store.get(tenant, job_id)
             if job is None:

@@ -23,6 +23,7 @@ from duecourse.domain.runs.api_keys import (
     read_key_text,
 )
 from duecourse.domain.runs.states import Run
+from duecourse.limits import LOST_RACES
 from duecourse.ports import Clock, Randomness, StoreBusyError
 from duecourse.usecases.jobs.change import RequestKey
 from duecourse.usecases.jobs.job_errors import JobUnknownError, KeyReusedError
@@ -31,8 +32,6 @@ from duecourse.usecases.tenants import Limits
 
 if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore
-
-TRIES = 5
 
 
 class ApiKeyUnknownError(Exception):
@@ -94,7 +93,7 @@ class ApiKeys:
         if job is None:
             raise JobUnknownError(draft.job_id)
         earlier = frozenset[str]()
-        for attempt in range(TRIES):
+        for attempt in range(LOST_RACES):
             now, standing = self.clock.now(), self.jobs.api_keys.all(tenant)
             if attempt == 0:
                 earlier = frozenset(key.id for key in standing.items)

@@ -35,7 +35,7 @@ from duecourse.domain.runs.coverage import recorded, standings
 from duecourse.domain.runs.states import Queued, Run
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.tenants.seats import Starting, has_seat
-from duecourse.limits import MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
+from duecourse.limits import LOST_RACES, MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
 from duecourse.messages import RunMessage, deadline_checks
 from duecourse.ports import Clock, Input, Lanes, Outgoing, Randomness, Timer
 from duecourse.usecases.dispatch.claim import checks_of
@@ -74,9 +74,6 @@ CHARGED_RECORDS = 1000
 
 RECORDS_PER_OCCURRENCE = 3
 """The number of records that are read for each allowed occurrence: earlier backfills have separate records."""
-
-TRIES = 3
-"""The maximum number of attempts to mark a job before its backfill, while other requests change the job."""
 
 EARLIER_RECORDS = 10
 """The number of records before a range among which the last scheduled run is searched."""
@@ -424,7 +421,7 @@ class Backfills:
         """
         limited = wanted.backfill is not None and wanted.backfill.at_once is not None
         found: Job | None = job
-        for _ in range(TRIES):
+        for _ in range(LOST_RACES):
             if found is None or found.waits or not (limited or (found.overlap.rule.skips and found.recurring)):
                 return
             cursor, marked = self.jobs.get_cursor(found.tenant, found.id), replace(found, waits=True, created_by=None)

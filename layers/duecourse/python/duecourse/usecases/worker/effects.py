@@ -31,6 +31,7 @@ from duecourse.domain.runs.states import (
     Waiting,
     deaths_in_a_row,
 )
+from duecourse.limits import LOST_RACES
 from duecourse.messages import Evaluate, RunMessage
 from duecourse.ports import Clock, DeadlineNotification, FailureNotification, Notifier, Randomness
 from duecourse.usecases.announce import Announcements
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore
     from duecourse.stores.runs import RunStore
 
-TRIES = 3
 PAGE = 50
 MAX_READ = 1000
 """The maximum number of records read: there may be many skipped runs between the dead ones."""
@@ -70,7 +70,7 @@ class FailingJobs:
         """Record the run with which the job began to fail, or that it has recovered (None). If other requests keep
         changing the job, the mark is not changed: a notice of recovery may then be missing or repeated.
         """
-        for _ in range(TRIES):
+        for _ in range(LOST_RACES):
             found = self.jobs.get(job.tenant, job.id)
             if found is None or (found.failing is None) == (run_id is None):
                 return
@@ -85,7 +85,7 @@ class FailingJobs:
         if limit is None:
             return
         recent = self._recent(job, limit * 2)
-        for _ in range(TRIES):
+        for _ in range(LOST_RACES):
             # The job is read before its cursor: if the job changes in between, its condition fails.
             found = self.jobs.get(job.tenant, job.id)
             if found is None or found.state is JobState.COMPLETED or found.pause_on_failure is None:

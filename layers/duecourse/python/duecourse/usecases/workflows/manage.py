@@ -21,6 +21,7 @@ from duecourse.domain.workflows.check import WorkflowFault, graph_faults, step_f
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef, read_ref
 from duecourse.domain.workflows.results import result_faults
 from duecourse.domain.workflows.state import WorkflowState
+from duecourse.limits import LOST_RACES
 from duecourse.messages import Cancel, RunMessage, message_about
 from duecourse.ports import Clock, Executor, GraphMissingError, Lanes, Outgoing, Randomness
 from duecourse.usecases.jobs.change import Draft, Edited, EditJobs, counted_more
@@ -123,9 +124,6 @@ class Workflow:
         return self.view.job
 
 
-CLAIM_TRIES = 4
-
-
 @dataclass(frozen=True, slots=True)
 class Claims:
     """The claims of a request that puts `workflow`. `made` has the jobs that the request has claimed, and when (UTC
@@ -147,7 +145,7 @@ class Claims:
         request has just claimed. Raises JobChangedError, WorkflowInvalidError, and the errors of `reach`.
         """
         wanted = dict(jobs)
-        for _ in range(CLAIM_TRIES):
+        for _ in range(LOST_RACES):
             now = self.clock.now()
             strangers = {name: job for name, job in wanted.items() if not self._is_ours(job, named, now)}
             for job in strangers.values():
