@@ -1,4 +1,4 @@
-"""Limits that both the stack and the code import.
+"""Limits that the stack and several parts of the code import.
 
 The only module of the core that `infra` imports. It contains only constants.
 """
