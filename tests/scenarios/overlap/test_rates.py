@@ -27,6 +27,7 @@ from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import around, lost, throttled
 from duecourse.testing.stores import MemoryStores
+from duecourse.usecases.worker.rates import Later, Paid, Rates
 from tests.scenarios.overlap.test_concurrency_keys import all_runs, complete, line, states
 from tests.support.faulty import CountedStore, Skewed
 from tests.support.jobs import NOON, job
@@ -578,3 +579,18 @@ def test_rates_run_with_a_rate_costs_one_write_more_and_without_one_no_request_m
     world.until(NOON + 241)
     assert requests == [*before, "write", "write"]
     assert world.wait_queues.watch("default", key_line("crm")) is None
+
+
+def test_rate_run_keeps_its_turn_behind_a_run_whose_message_was_late(world: World) -> None:
+    rates = Rates(world.jobs, world.wait_queues, world.clock, world.randomness)
+    rate = Rate("crm", 20, 1)
+
+    def starts(at: float, *, in_turn: bool = True) -> Paid | Later:
+        world.clock.set(at)
+        return rates.ask("default", "crm", rate, in_turn=in_turn)
+
+    assert starts(NOON, in_turn=False) == Paid(NOON)
+    instants = [starts(NOON, in_turn=False) for _ in range(2)]
+    assert instants == [Later(NOON + 3, in_turn=True), Later(NOON + 6, in_turn=True)]
+    assert starts(NOON + 4.1) == Paid(NOON + 4.1), "its queue delays a message by whole seconds"
+    assert starts(NOON + 6) == Paid(NOON + 7.1)

@@ -9,7 +9,6 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Rate
 from duecourse.domain.runs.rate import AskAgain, Hold, JoinLine, Pay, decide_rate, micro, start_paid_by
 from duecourse.ports import Clock, Randomness
-from duecourse.usecases.dispatch.claim import HOLD_SECONDS
 
 if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore
@@ -17,6 +16,12 @@ if TYPE_CHECKING:
 
 MAX_MOVES = 4
 """The maximum number of decisions if other workers write first."""
+
+HOLD_SECONDS = 2.0
+"""A worker holds a run up to this many seconds until its start. The queue delivers a message up to a second after the
+instant of its run, and so the starts of a key come up to a second and a few requests after the instants. A run that
+cannot be held waits again, behind all others.
+"""
 
 BUSY_SECONDS = 2
 """A run tries again after this time (seconds) if other workers were first at each move."""
