@@ -18,7 +18,7 @@ from itertools import islice
 from time import gmtime, strftime
 
 from duecourse.domain.instants import from_iso
-from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, Job, Lane, MissedMode, MissedPolicy, Precision
+from duecourse.domain.jobs.job import Deadline, Job, Lane, MissedMode, MissedPolicy, Precision
 from duecourse_schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
 from duecourse_schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
 
@@ -138,7 +138,7 @@ class Cursor:
     ending: bool = False
     bulk: bool = False
     resume: PlannedResume | None = None
-    deadlines: DeadlineRules = NO_DEADLINES
+    deadlines: tuple[Deadline, ...] = ()
     waited: tuple[Firing, ...] = ()
 
     def slot(self, shards: int, *, now: float) -> str | None:
@@ -169,6 +169,11 @@ class Cursor:
         )
 
 
+def announced_deadlines(job: Job) -> tuple[Deadline, ...]:
+    """Return the deadlines that dispatch needs: it sends a message to check each."""
+    return tuple(each for each in job.deadlines if each.announced)
+
+
 def cursor_for(job: Job, after: float) -> Cursor:
     """Return the cursor of a job at its first occurrence strictly after `after` (UTC seconds)."""
     first, due = job.occurrences().next_due(int(after))
@@ -188,7 +193,7 @@ def cursor_for(job: Job, after: float) -> Cursor:
         offset_seconds=job.offset_seconds or None,
         remaining=job.max_runs,
         bulk=job.bulk,
-        deadlines=job.deadlines,
+        deadlines=announced_deadlines(job),
     )
 
 

@@ -11,7 +11,16 @@ from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.calendars import PAUSE, id_of, without_calendars
-from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, cursor_for, plan, range_before, standing
+from duecourse.domain.jobs.cursor import (
+    Cursor,
+    Row,
+    SkippedRange,
+    announced_deadlines,
+    cursor_for,
+    plan,
+    range_before,
+    standing,
+)
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState
 from duecourse.domain.jobs.pause import PauseChange, covered, ending_at, given_back, pause_began
 from duecourse.domain.targets.kinds import target_document
@@ -58,7 +67,7 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
     if any(getattr(job, name) != getattr(edited, name) for name in SCHEDULE):
         return rescheduled(job, cursor, edited, now, sent_until)
     kept = replace(cursor, lane=edited.lane, precision=edited.precision, missed=edited.missed)
-    return PauseChange(edited, replace(kept, deadlines=edited.deadlines))
+    return PauseChange(edited, replace(kept, deadlines=announced_deadlines(edited)))
 
 
 def resolve_anchor(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleSpec:
