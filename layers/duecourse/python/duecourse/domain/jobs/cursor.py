@@ -169,11 +169,6 @@ class Cursor:
         )
 
 
-def announced_deadlines(job: Job) -> tuple[Deadline, ...]:
-    """Return the deadlines that dispatch needs: it sends a message to check each."""
-    return tuple(each for each in job.deadlines if each.announced)
-
-
 def cursor_for(job: Job, after: float) -> Cursor:
     """Return the cursor of a job at its first occurrence strictly after `after` (UTC seconds)."""
     first, due = job.occurrences().next_due(int(after))
@@ -193,7 +188,7 @@ def cursor_for(job: Job, after: float) -> Cursor:
         offset_seconds=job.offset_seconds or None,
         remaining=job.max_runs,
         bulk=job.bulk,
-        deadlines=announced_deadlines(job),
+        deadlines=job.deadlines,
     )
 
 

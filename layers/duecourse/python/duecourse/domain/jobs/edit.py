@@ -15,7 +15,6 @@ from duecourse.domain.jobs.cursor import (
     Cursor,
     Row,
     SkippedRange,
-    announced_deadlines,
     cursor_for,
     plan,
     range_before,
@@ -67,7 +66,7 @@ def edit(job: Job, cursor: Cursor, wanted: Job, *, now: float, sent_until: int =
     if any(getattr(job, name) != getattr(edited, name) for name in SCHEDULE):
         return rescheduled(job, cursor, edited, now, sent_until)
     kept = replace(cursor, lane=edited.lane, precision=edited.precision, missed=edited.missed)
-    return PauseChange(edited, replace(kept, deadlines=announced_deadlines(edited)))
+    return PauseChange(edited, replace(kept, deadlines=edited.deadlines))
 
 
 def resolve_anchor(spec: ScheduleSpec, job: Job | None, now: float) -> ScheduleSpec:
