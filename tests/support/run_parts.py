@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.job import Deadline, JobSnapshot
+from duecourse.domain.jobs.job import DeadlineEvent, JobSnapshot
 from duecourse.domain.runs.decision import (
     AttemptContext,
     CancelAsked,
@@ -63,9 +63,9 @@ class Letter:
             case MessageKind.CANCEL:
                 return CancelAsked(self.request, "cancelled")
             case MessageKind.CHECK_START:
-                return DeadlineChecked(self.request, Deadline.START)
+                return DeadlineChecked(self.request, DeadlineEvent.START)
             case MessageKind.CHECK_FINISH:
-                return DeadlineChecked(self.request, Deadline.FINISH)
+                return DeadlineChecked(self.request, DeadlineEvent.FINISH)
 
 
 @dataclass(slots=True, eq=False)

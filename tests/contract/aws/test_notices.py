@@ -23,7 +23,7 @@ from duecourse.adapters.aws.clients import AwsClients
 from duecourse.adapters.aws.event_bus import EventBridgeBus
 from duecourse.adapters.aws.s3 import S3Archive, S3Results
 from duecourse.adapters.aws.sns import SnsNotifier
-from duecourse.domain.jobs.job import Deadline
+from duecourse.domain.jobs.job import DeadlineEvent
 from duecourse.domain.maintenance.archive import Sheet
 from duecourse.ports import DeadlineNotification, FailureNotification, OutboundEvent, ServiceError
 from tests.support.calls import a_run
@@ -98,7 +98,7 @@ def test_aws_outputs_repeated_notice_is_identified_by_run_and_attempt_and_a_late
 
 
 def test_aws_outputs_missed_deadline_is_a_notice_with_another_cause(sns, sqs, topic_arn, subscribed):
-    missed = DeadlineNotification(a_run(), Deadline.FINISH, 1_795_243_680, "billing")
+    missed = DeadlineNotification(a_run(), DeadlineEvent.FINISH, 1_795_243_680, "billing")
     SnsNotifier(sns, topic_arn).deadline(missed)
     (message,) = receive(sqs, subscribed)
     envelope = orjson.loads(message["Body"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.jobs.job import Completion, Deadline, EventKind, Job, Lane, OnDeadline, Overlap
+from duecourse.domain.jobs.job import Completion, DeadlineEvent, EventKind, Job, Lane, OnDeadline, Overlap
 from duecourse.domain.runs.states import Cancelled, Run, RunState
 from duecourse.messages import CheckFinish, MessageKind
 from duecourse.ports import Outgoing
@@ -167,7 +167,7 @@ def test_deadlines_repeated_check_has_the_same_ids(world: World) -> None:
     waits(world, "1 12 * * *", finish_by=90, events=(EventKind.DEADLINES,), owner="billing")
     world.until(NOON + 200)
     (first,) = world.notices.deadlines
-    assert (first.owner, first.deadline) == ("billing", Deadline.FINISH)
+    assert (first.owner, first.deadline) == ("billing", DeadlineEvent.FINISH)
     check = replace(world.about(run(world), MessageKind.CANCEL), command=CheckFinish(), not_before=NOON + 150)
     world.tell(check)
     assert [each.detail["event"] for each in world.bus.events] == [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
 from operator import attrgetter
@@ -12,9 +13,9 @@ import orjson
 
 from duecourse.domain.documents import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
 from duecourse.domain.ids import OfRun, RunIdentity, key_line
-from duecourse.domain.jobs.job import Deadline, DeadlineRules, Lane
+from duecourse.domain.jobs.job import Deadline, DeadlineEvent, Lane
 from duecourse.domain.runs.states import Run
-from duecourse_schedules import ScheduleSpec
+from duecourse_schedules import ScheduleError, ScheduleSpec
 from duecourse_schedules.schedule import OccurrenceRules
 
 MAX_REPLACED = 20
@@ -110,7 +111,7 @@ class CheckStart:
     """
 
     kind: ClassVar[MessageKind] = MessageKind.CHECK_START
-    deadline: ClassVar[Deadline] = Deadline.START
+    deadline: ClassVar[DeadlineEvent] = DeadlineEvent.START
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ class CheckFinish:
     """Check whether the run has finished by its job's deadline."""
 
     kind: ClassVar[MessageKind] = MessageKind.CHECK_FINISH
-    deadline: ClassVar[Deadline] = Deadline.FINISH
+    deadline: ClassVar[DeadlineEvent] = DeadlineEvent.FINISH
 
 
 Command: TypeAlias = (
@@ -175,7 +176,7 @@ class RunMessage(OfRun):
         return self.command.kind
 
     @property
-    def deadline(self) -> Deadline | None:
+    def deadline(self) -> DeadlineEvent | None:
         """The job's deadline that the message checks; None if it checks none."""
         return self.command.deadline if isinstance(self.command, CheckStart | CheckFinish) else None
 
@@ -235,16 +236,19 @@ class RunMessage(OfRun):
 
 
 def deadline_checks(
-    start: RunMessage, rules: DeadlineRules, timezone: str, nonce: Callable[[], str]
-) -> list[RunMessage]:
-    """Return the messages that check the deadlines of the run that `start` starts. They go through the `high` lane, so
-    that a backlog in the run's lane does not delay them.
+    start: RunMessage, deadlines: Iterable[Deadline], timezone: str, nonce: Callable[[], str]
+) -> Iterator[RunMessage]:
+    """Yield the messages that check those of the deadlines of the run that `start` starts which are announced. They go
+    through the `high` lane, so that a backlog in the run's lane does not delay them. A time zone that no longer exists
+    has no times.
     """
     commands = {each.deadline: each() for each in (CheckStart, CheckFinish)}
-    return [
-        RunMessage(start.identity, Lane.HIGH, float(at), nonce(), command=commands[deadline], bulk=start.bulk)
-        for deadline, at in rules.all(start.due, timezone)
-    ]
+    for deadline in deadlines:
+        with suppress(ScheduleError):
+            at = deadline.instant(start.due, timezone) if deadline.announced else None
+            if at is not None:
+                command = commands[deadline.event]
+                yield RunMessage(start.identity, Lane.HIGH, float(at), nonce(), command=command, bulk=start.bulk)
 
 
 def message_about(run: Run, command: Command, *, now: float, nonce: str) -> RunMessage:

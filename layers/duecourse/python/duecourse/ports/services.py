@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from duecourse.checks.facts import Alarms, StageFigures
-from duecourse.domain.jobs.job import Deadline
+from duecourse.domain.jobs.job import DeadlineEvent
 from duecourse.domain.runs.states import Run
 
 THROTTLED = frozenset(
@@ -83,7 +83,7 @@ class DeadlineNotification:
     """The notice of a run that missed a deadline, which was `at` (UTC seconds). `run` is its record, or QUEUED."""
 
     run: Run
-    deadline: Deadline
+    deadline: DeadlineEvent
     at: int
     owner: str = ""
     runbook_url: str | None = None

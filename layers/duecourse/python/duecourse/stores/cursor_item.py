@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from duecourse.domain.documents import from_document, to_document, without_defaults
 from duecourse.domain.jobs.cursor import Cursor, Firing, PlannedResume
-from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, MissedPolicy
+from duecourse.domain.jobs.job import Deadline, MissedPolicy
 from duecourse.stores import values
 from duecourse.stores.keys import CURSOR, SHARDS_KEY, Item, job_key, owner_of
 from duecourse.stores.table import Absent, Compare, Set, Table, Tables, Update, any_of
@@ -72,8 +72,8 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
         rules["exclude"] = cursor.exclude
     if cursor.jitter_seconds:
         rules["jitter_seconds"] = cursor.jitter_seconds
-    if cursor.deadlines != NO_DEADLINES:
-        rules["deadlines"] = without_defaults(cursor.deadlines)
+    if cursor.deadlines:
+        rules["deadlines"] = [without_defaults(each) for each in cursor.deadlines]
     return job_key(cursor.tenant, cursor.job_id, CURSOR) | values.pack(
         {
             **{name: getattr(cursor, name) for name in _PLAIN},
@@ -103,7 +103,7 @@ def from_item(item: Item) -> Cursor:
     exclude, jitter_seconds = tuple(rules.pop("exclude", ())), rules.pop("jitter_seconds", 0)
     resume_at = values.optional_integer(item, "resume_at")
     listed = values.optional_text(item, "waited")
-    deadlines = rules.pop("deadlines", None)
+    deadlines = rules.pop("deadlines", ())
     return Cursor(
         tenant=tenant,
         job_id=job_id,
@@ -113,6 +113,6 @@ def from_item(item: Item) -> Cursor:
         missed=from_document(MissedPolicy, missed),
         resume=None if resume_at is None else PlannedResume(resume_at, "resume_catch_up" in item),
         waited=tuple(Firing(at, due, at, following=following) for at, due, following in values.parse(listed or "[]")),
-        deadlines=NO_DEADLINES if deadlines is None else from_document(DeadlineRules, deadlines),
+        deadlines=tuple(from_document(Deadline, each) for each in deadlines),
         **values.read_fields(Cursor, item, _PLAIN),
     )

@@ -18,7 +18,7 @@ from itertools import islice
 from time import gmtime, strftime
 
 from duecourse.domain.instants import from_iso
-from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, Job, Lane, MissedMode, MissedPolicy, Precision
+from duecourse.domain.jobs.job import Deadline, Job, Lane, MissedMode, MissedPolicy, Precision
 from duecourse_schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
 from duecourse_schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
 
@@ -138,7 +138,7 @@ class Cursor:
     ending: bool = False
     bulk: bool = False
     resume: PlannedResume | None = None
-    deadlines: DeadlineRules = NO_DEADLINES
+    deadlines: tuple[Deadline, ...] = ()
     waited: tuple[Firing, ...] = ()
 
     def slot(self, shards: int, *, now: float) -> str | None:

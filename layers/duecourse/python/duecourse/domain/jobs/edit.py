@@ -11,7 +11,15 @@ from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.calendars import PAUSE, id_of, without_calendars
-from duecourse.domain.jobs.cursor import Cursor, Row, SkippedRange, cursor_for, plan, range_before, standing
+from duecourse.domain.jobs.cursor import (
+    Cursor,
+    Row,
+    SkippedRange,
+    cursor_for,
+    plan,
+    range_before,
+    standing,
+)
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState
 from duecourse.domain.jobs.pause import PauseChange, covered, ending_at, given_back, pause_began
 from duecourse.domain.targets.kinds import target_document

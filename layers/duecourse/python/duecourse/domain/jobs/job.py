@@ -6,7 +6,6 @@ and missed occurrences.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -171,7 +170,7 @@ class Completion(StrEnum):
 
 class EventKind(StrEnum):
     """The outcomes that a job can publish to the event bus. LATE: runs that started, or were skipped, after their grace
-    period. DEADLINES: runs that missed a deadline (`DeadlineRules`).
+    period. DEADLINES: runs that missed a deadline that is announced.
     """
 
     DEATHS = "deaths"
@@ -181,7 +180,7 @@ class EventKind(StrEnum):
     ALL = "all"
 
 
-class Deadline(StrEnum):
+class DeadlineEvent(StrEnum):
     """The event that must happen by a deadline: the start or the end of a run."""
 
     START = "start"
@@ -189,50 +188,38 @@ class Deadline(StrEnum):
 
 
 class OnDeadline(StrEnum):
-    """What happens to a run that misses a deadline. In both cases, the missed deadline is announced."""
+    """What happens to a run that misses a deadline. NOTIFY and CANCEL announce the missed deadline. SKIP: the run does
+    not start afterwards.
+    """
 
     NOTIFY = "notify"
     CANCEL = "cancel"
+    SKIP = "skip"
 
 
 @dataclass(frozen=True, slots=True)
-class DeadlineRules:
-    """The deadlines of a job's runs.
-
-    A run must start within `start_within_seconds` after it was due. It must finish by `finish_by`: this many seconds
-    after it was due, or at the first such time of day (`06:00`, in the job's time zone) after it was due.
+class Deadline:
+    """A run must have reached `event` by `at`: this many seconds after it was due, or the first such time of day
+    (`06:00`, in the job's time zone) after it was due. Otherwise `then` happens.
     """
 
-    start_within_seconds: int | None = None
-    finish_by: int | str | None = None
+    event: DeadlineEvent
+    at: int | str
+    then: OnDeadline = OnDeadline.NOTIFY
 
-    def at(self, deadline: Deadline, due: int, timezone: str) -> int | None:
-        """Return the instant (UTC seconds) of a deadline of the run that is due at `due`, or None if there is none.
+    @property
+    def announced(self) -> bool:
+        """Whether a message checks the deadline at its instant. A run checks the others itself when it starts."""
+        return self.then is not OnDeadline.SKIP
 
-        Raises ScheduleError for a time zone that no longer exists.
+    def instant(self, due: int, timezone: str) -> int | None:
+        """Return the instant (UTC seconds) of the deadline of the run that is due at `due`. None: there is no such time
+        of day again. Raises ScheduleError for a time zone that no longer exists.
         """
-        match deadline, self.finish_by:
-            case Deadline.START, _:
-                return None if self.start_within_seconds is None else due + self.start_within_seconds
-            case Deadline.FINISH, str(time):
-                hour, _, minute = time.partition(":")
-                return compile_schedule(ScheduleSpec(f"{int(minute)} {int(hour)} * * *", timezone)).next(due)
-            case Deadline.FINISH, int(seconds):
-                return due + seconds
-            case _:
-                return None
-
-    def all(self, due: int, timezone: str) -> Iterator[tuple[Deadline, int]]:
-        """Yield the deadlines of the run that is due at `due`, and their instants (UTC seconds). A time zone that no
-        longer exists has no times.
-        """
-        for deadline in Deadline if self != NO_DEADLINES else ():
-            with suppress(ScheduleError):
-                if (at := self.at(deadline, due, timezone)) is not None:
-                    yield deadline, at
-
-
-NO_DEADLINES: Final = DeadlineRules()
+        if isinstance(self.at, int):
+            return due + self.at
+        hour, _, minute = self.at.partition(":")
+        return compile_schedule(ScheduleSpec(f"{int(minute)} {int(hour)} * * *", timezone)).next(due)
 
 
 class NoticeCause(StrEnum):
@@ -661,11 +648,16 @@ class Job(JobDefinition):
         return not self.seated
 
     @property
-    def deadlines(self) -> DeadlineRules:
-        """The deadlines of the job's runs. Runs of a workflow step and runs of a backfill have none."""
-        if self.start_within_seconds is None and self.finish_by is None:
-            return NO_DEADLINES
-        return DeadlineRules(self.start_within_seconds, self.finish_by)
+    def deadlines(self) -> tuple[Deadline, ...]:
+        """The deadlines of the job's runs. Those that are announced do not apply to the runs of a workflow step or a
+        backfill.
+        """
+        given = (
+            (DeadlineEvent.START, self.start_deadline_seconds, OnDeadline.SKIP),
+            (DeadlineEvent.START, self.start_within_seconds, self.on_deadline),
+            (DeadlineEvent.FINISH, self.finish_by, self.on_deadline),
+        )
+        return tuple(Deadline(event, at, then) for event, at, then in given if at is not None)
 
     @property
     def notices_wanted(self) -> frozenset[NoticeCause]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from duecourse.domain.ids import OfRun, RunIdentity
-from duecourse.domain.jobs.job import Deadline
+from duecourse.domain.jobs.job import DeadlineEvent
 from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse_schedules.schedule import OccurrenceRules
@@ -173,7 +173,7 @@ class DeadlineChecked:
     """A deadline of the job (`Job.deadlines`) may have passed for the run."""
 
     request: StartRequest
-    deadline: Deadline
+    deadline: DeadlineEvent
 
 
 Event = (
@@ -298,7 +298,7 @@ class MissedDeadline:
     """
 
     run: Run
-    deadline: Deadline
+    deadline: DeadlineEvent
     at: int
     cancels: bool
     reason: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from duecourse.domain.instants import millisecond, to_iso
-from duecourse.domain.jobs.job import Deadline, EventKind, Job
+from duecourse.domain.jobs.job import DeadlineEvent, EventKind, Job
 from duecourse.domain.runs.states import (
     Alive,
     Cancelled,
@@ -162,7 +162,7 @@ def detail_of(run: Run, kind: str) -> dict[str, Any]:
     }
 
 
-def deadline_detail_of(run: Run, deadline: Deadline, at: int) -> dict[str, Any]:
+def deadline_detail_of(run: Run, deadline: DeadlineEvent, at: int) -> dict[str, Any]:
     """Return the detail of the event of a missed deadline, which was `at` (UTC seconds)."""
     event = f"{run.tenant}/{run.name}/{deadline}/{DEADLINE_MISSED}"
     return detail_of(run, DEADLINE_MISSED) | {"event": event, "deadline": deadline.value, "deadline_at": to_iso(at)}

@@ -10,7 +10,7 @@ from html import escape
 from typing import Any, assert_never
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import Deadline, Job, NoticeCause, NoticeFormat
+from duecourse.domain.jobs.job import DeadlineEvent, Job, NoticeCause, NoticeFormat
 from duecourse.domain.runs.document import LATE_REASONS
 from duecourse.domain.runs.states import Dead, Queued, Run, Running, Skipped, Succeeded, Waiting
 
@@ -70,9 +70,9 @@ def notices_of(run: Run, job: Job) -> list[Notice]:
     return [each for each in found if each.cause in wanted]
 
 
-def deadline_notice(run: Run, job: Job, deadline: Deadline, at: int) -> Notice:
+def deadline_notice(run: Run, job: Job, deadline: DeadlineEvent, at: int) -> Notice:
     """Return the notice of a missed deadline, which was `at` (UTC seconds)."""
-    done = {Deadline.START: "started", Deadline.FINISH: "finished"}[deadline]
+    done = {DeadlineEvent.START: "started", DeadlineEvent.FINISH: "finished"}[deadline]
     text = f"Run {run.name} of {job.id} had not {done} by {to_iso(at)}"
     facts = {"deadline": deadline.value, "deadline_at": to_iso(at)}
     return Notice(NoticeCause.DEADLINE, job, f"deadline/{run.name}/{deadline}", float(at), text, run, facts)

@@ -22,7 +22,7 @@ from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import (
     Completion,
-    Deadline,
+    DeadlineEvent,
     Delivery,
     Job,
     JobSnapshot,
@@ -282,7 +282,7 @@ def late_since(request: StartRequest) -> float:
 
 def _lateness(request: StartRequest, job: Job, context: AttemptContext, now: float) -> Decision | None:
     """Apply the job's policy for missed occurrences to a run that waited in its queue beyond the grace period."""
-    if job.start_deadline_seconds is not None and now > newest_due(request, job) + job.start_deadline_seconds:
+    if _too_late(request, job, now):
         return not_run(request, job, context, "start_deadline")
     if request.manual or now - late_since(request) <= job.missed.grace_seconds:
         return None
@@ -298,12 +298,22 @@ def _lateness(request: StartRequest, job: Job, context: AttemptContext, now: flo
             return not_run(request, job, context, "superseded") if come_due else None
 
 
-def newest_due(request: StartRequest, job: Job) -> int:
-    """Return the time when the newest occurrence that the run covers came due."""
-    if request.through is None:
-        return request.due
-    occurrences = known_occurrences(request, job)
-    return request.through if occurrences is None else occurrences.due(request.through)
+def start_deadline(request: StartRequest, job: Job) -> int | None:
+    """Return the instant (UTC seconds) after which the run does not start any more: it counts from the time when the
+    newest occurrence that the run covers came due. None: the job has no such deadline.
+    """
+    for deadline in job.deadlines:
+        if deadline.then is OnDeadline.SKIP:
+            occurrences = None if request.through is None else known_occurrences(request, job)
+            newest = request.due if request.through is None else request.through
+            due = newest if occurrences is None else occurrences.due(newest)
+            return deadline.instant(due, job.schedule.timezone)
+    return None
+
+
+def _too_late(request: StartRequest, job: Job, now: float) -> bool:
+    by = start_deadline(request, job)
+    return by is not None and now > by
 
 
 def _following(request: StartRequest, job: Job) -> int | None:
@@ -441,7 +451,7 @@ def _in_wait_queue(
         return never("deleted")
     if job.is_paused(now) and not request.manual:
         return _before_pause(request, job, never(PAUSED), now)
-    if job.start_deadline_seconds is not None and now > newest_due(request, job) + job.start_deadline_seconds:
+    if _too_late(request, job, now):
         return never("start_deadline")
     if held := held_by_pause(request, job, now):
         return held
@@ -536,42 +546,38 @@ def decide_deadline(
     request = event.request
     if not isinstance(job, Job) or request.generation < job.created_generation:
         return Drop("its job does not exist")
-    at = job.deadlines.at(event.deadline, request.due, job.schedule.timezone)
-    if at is None:
+    deadline = next((each for each in job.deadlines if each.announced and each.event is event.deadline), None)
+    at = None if deadline is None else deadline.instant(request.due, job.schedule.timezone)
+    if deadline is None or at is None:
         return Drop("its job no longer has this deadline")
+    cancels = deadline.then is OnDeadline.CANCEL
     if now < at:
         return Reschedule(at, "the deadline was moved")
     if run is None or of_predecessor(request, job, run):
         changed = outdated(request, job, context, now)
         if changed is not None or job.suspended_at is not None or (job.is_paused(now) and not request.manual):
             return Drop("its job was paused or changed, or its tenant is suspended")
-        return MissedDeadline(
-            first_record(request, job, context), event.deadline, at, _cancels(job), "it has not started"
-        )
+        return MissedDeadline(first_record(request, job, context), event.deadline, at, cancels, "it has not started")
     match event.deadline, run:
         case _, Dead() | Cancelled() | Skipped():
             return Drop(f"the run is {run.state}")
-        case Deadline.START, _ if run.first_started_at is not None and run.first_started_at <= at:
+        case DeadlineEvent.START, _ if run.first_started_at is not None and run.first_started_at <= at:
             return Drop("it had started")
-        case Deadline.FINISH, Succeeded() if run.finished_at <= at:
+        case DeadlineEvent.FINISH, Succeeded() if run.finished_at <= at:
             return Drop("it had finished")
-        case Deadline.START, _:
-            cancels = _cancels(job) and isinstance(run, Queued)
+        case DeadlineEvent.START, _:
+            cancels = cancels and isinstance(run, Queued)
             return MissedDeadline(run, event.deadline, at, cancels, "it had not started")
-        case Deadline.FINISH, _:
-            cancels = _cancels(job) and not isinstance(run, Final)
+        case DeadlineEvent.FINISH, _:
+            cancels = cancels and not isinstance(run, Final)
             return MissedDeadline(run, event.deadline, at, cancels, "it had not finished")
 
 
-def is_met(deadline: Deadline, run: Run | None) -> bool:
+def is_met(deadline: DeadlineEvent, run: Run | None) -> bool:
     """Return whether a run has met a deadline, or has ended in a way that is announced otherwise."""
     if run is None:
         return False
-    return isinstance(run, Final) or (deadline is Deadline.START and run.first_started_at is not None)
-
-
-def _cancels(job: Job) -> bool:
-    return job.on_deadline is OnDeadline.CANCEL
+    return isinstance(run, Final) or (deadline is DeadlineEvent.START and run.first_started_at is not None)
 
 
 def decide_command(
@@ -756,8 +762,7 @@ def decide_step_start(
         return _skipped(request, turn, job, run, context, turn.readiness)
     if not isinstance(job, Job) or isinstance(job.target, WorkflowTarget):  # a rerun may find another job of this id
         return _skipped(request, turn, job, run, context, "deleted")
-    late = job.start_deadline_seconds is not None and now > request.due + job.start_deadline_seconds
-    if late and not isinstance(run, Dead):
+    if not isinstance(run, Dead) and _too_late(request, job, now):
         return _skipped(request, turn, job, run, context, "start_deadline")
     if held:
         return held

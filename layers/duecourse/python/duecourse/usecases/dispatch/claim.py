@@ -25,7 +25,7 @@ from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor, Firing, Plan, SkippedRange, plan
 from duecourse.domain.jobs.document import ChangeAction, changed
-from duecourse.domain.jobs.job import NO_DEADLINES, DeadlineRules, EventKind, Job, MissedMode, Precision
+from duecourse.domain.jobs.job import Deadline, EventKind, Job, MissedMode, Precision
 from duecourse.domain.jobs.pause import PauseChange, is_over, resume_as_planned
 from duecourse.domain.runs.coverage import OccurrenceRange, left_to_resume, unrecorded
 from duecourse.domain.runs.states import Run, Skipped
@@ -402,7 +402,7 @@ def outgoing(
 
 
 def checks_of(
-    starts: Sequence[Outgoing], deadlines: DeadlineRules, timezone: str, *, now: float, nonce: Callable[[], str]
+    starts: Sequence[Outgoing], deadlines: Sequence[Deadline], timezone: str, *, now: float, nonce: Callable[[], str]
 ) -> list[Outgoing]:
     """Return the messages that check the deadlines of the runs that `starts` start."""
     checks = [check for start in starts for check in deadline_checks(start.message, deadlines, timezone, nonce)]
@@ -512,7 +512,7 @@ class SendAndClaim:
         nonce, named = self.randomness.nonce, self.correlation_id
         batches = [outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named) for p in group]
         for planned, batch in zip(group, batches, strict=True):
-            if planned.cursor.deadlines != NO_DEADLINES:
+            if planned.cursor.deadlines:
                 zone = planned.cursor.schedule.timezone
                 batch.extend(checks_of(batch, planned.cursor.deadlines, zone, now=now, nonce=nonce))
         flat: list[Outgoing] = list(chain.from_iterable(batches))

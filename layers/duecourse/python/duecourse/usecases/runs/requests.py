@@ -297,7 +297,7 @@ class Manual:
             if standing is None:
                 self.quota.count(job.tenant, run.due)
             self.timers.put(Timer(message, run.due))
-            self._put_checks(deadline_checks(message, job.deadlines, job.schedule.timezone, self.randomness.nonce))
+            self._put_checks([*deadline_checks(message, job.deadlines, job.schedule.timezone, self.randomness.nonce)])
             if debounced and standing is not None:
                 # The further requests of a burst write nothing. A single request does not need the mark.
                 self.inputs.mark_sent(job.tenant, job.id, asked.suffix)

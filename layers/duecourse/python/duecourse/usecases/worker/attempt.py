@@ -68,13 +68,13 @@ from duecourse.domain.runs.transitions import (
     is_met,
     known_occurrences,
     may_run_again,
-    newest_due,
     own_job,
     queued,
     rated,
     rearmed,
     refused,
     skipped_by_pause,
+    start_deadline,
 )
 from duecourse.domain.targets.kinds import place_of, type_of
 from duecourse.domain.targets.targets import Failed, Outcome
@@ -651,9 +651,9 @@ class Starter:
             item.report.counts["RunsQueued"] += isinstance(waits, Queued) and not isinstance(start.previous, Queued)
             item.report.add("run_queued", reason=f"it waits for {what}")
         self._leave_lines(item, admitted, None, self._lines(item, admitted, job))
-        at, deadline = later.at, job.start_deadline_seconds
-        if isinstance(previous, Queued) and deadline is not None:
-            at = min(at, newest_due(start_request_of(message), job) + deadline + 1.0)
+        at, by = later.at, start_deadline(start_request_of(message), job) if isinstance(previous, Queued) else None
+        if by is not None:
+            at = min(at, by + 1.0)
         waited = replace(message, waited=True, call=None)
         return self.requeue.defer(replace(item, message=waited), previous, at, what)
 

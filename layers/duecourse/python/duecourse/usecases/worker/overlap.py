@@ -54,7 +54,7 @@ from duecourse.domain.runs.overlap import (
     waits_with_lock,
 )
 from duecourse.domain.runs.states import Cancelled, Final, Queued, Retrying, Run, Running, Skipped, Succeeded, Waiting
-from duecourse.domain.runs.transitions import newest_due, own_job
+from duecourse.domain.runs.transitions import own_job, start_deadline
 from duecourse.domain.tenants.seats import calls_are_over
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Conflict, Randomness, Watch
@@ -431,8 +431,8 @@ class WaitQueue:
         # A repeated message does this too: its worker may have died after it entered the run. A start from the wait
         # queue does not need it.
         if entered or not message.waited:
-            if job.start_deadline_seconds is not None:
-                self._send(entry, newest_due(start_request_of(message), job) + job.start_deadline_seconds + 1.0)
+            if (by := start_deadline(start_request_of(message), job)) is not None:
+                self._send(entry, by + 1.0)
             if job.rule.only_newest and key is None:
                 for first in self._first(run.tenant, run.job_id):
                     if position_in(run.job_id, first) < position_in(run.job_id, run):
