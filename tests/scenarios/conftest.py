@@ -1,10 +1,9 @@
-"""Scenarios with real tables, with the stores of duecourse.testing, or with both.
+"""Scenarios with stores of duecourse.testing in `make test`, and also with real tables in `make test-all`.
 
-The contract tests ensure that the stores behave alike. So a scenario that does not test the condition of a write only
-uses stores in memory: a request to an emulator's table takes ten times as long.
+The contract tests ensure that the stores behave alike. A request to an emulator's table takes ten times as long. Tests
+with the mark `tables` read or change items directly, or test the condition of a write: they have real tables alone.
 """
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,17 +12,7 @@ from duecourse.testing.stores import MemoryStores, Stores
 from tests.support import in_process
 from tests.support.tables import Tables, create_tables
 from tests.support.world import Office, World
-
-OVER_BOTH = {
-    "dispatch": ("catch_ups",),
-    "jobs": ("edit", "idempotency_keys", "pause_until"),
-    "overlap": ("locks", "overlap", "seats", "wait_queue"),
-    "worker": ("at_most_once", "callbacks"),
-    "workflows": ("as_modelled", "ended_meanwhile", "ends"),
-}
-"""Edits and ends of pauses that coincide with claims, keys, locks, wait queues and seats, and ends that are recorded at
-the same moment.
-"""
+from tests.tiers import is_extended
 
 IN_MEMORY = {
     "dispatch": ("max_runs",),
@@ -32,22 +21,19 @@ IN_MEMORY = {
     "worker": ("cancel", "dead_letters", "deadlines", "redrives", "waits"),
     "workflows": ("results",),
 }
-"""No test of these files reads a table directly."""
-
-
-def _over(played: Mapping[str, Sequence[str]], *stores: object) -> dict[Path, tuple[object, ...]]:
-    here = Path(__file__).parent
-    files = [here / folder / f"test_{name}.py" for folder, names in played.items() for name in names]
-    assert all(file.exists() for file in files), files
-    return dict.fromkeys(files, stores)
-
-
-STORES = _over(OVER_BOTH, pytest.param("dynamodb", marks=pytest.mark.extended), "memory") | _over(IN_MEMORY, "memory")
+"""Files whose tests have stores in memory alone."""
+_FILES = [Path(__file__).parent / folder / f"test_{name}.py" for folder, names in IN_MEMORY.items() for name in names]
+assert all(file.exists() for file in _FILES), _FILES
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "tables" in metafunc.fixturenames and (stores := STORES.get(metafunc.definition.path)):
-        metafunc.parametrize("tables", stores, indirect=True)
+    path, node = metafunc.definition.path, metafunc.definition
+    if "tables" not in metafunc.fixturenames or is_extended(path) or node.get_closest_marker("tables"):
+        return
+    stores: list[object] = ["memory"]
+    if path.stem.removeprefix("test_") not in IN_MEMORY.get(path.parent.name, ()):
+        stores.insert(0, pytest.param("dynamodb", marks=pytest.mark.extended))
+    metafunc.parametrize("tables", stores, indirect=True)
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Jobs fire, from posting to the record, on a settable clock with real tables."""
 
+import pytest
+
 from duecourse.domain.jobs.job import JobState, MissedMode, MissedPolicy, Overlap, Spread
 from duecourse.domain.runs.states import RunState
 from duecourse_schedules import ScheduleSpec
@@ -88,6 +90,7 @@ def test_firing_after_an_outage_of_many_hours_advances_the_watermark_to_two_hour
     assert world.cursors.watermark(0) == "2026-11-21T19"
 
 
+@pytest.mark.tables
 def test_firing_first_round_of_a_shard_finds_jobs_that_waited_for_days(world: World) -> None:
     world.add(job("at(2026-11-21T13:00:00)"))
     world.tables.client.delete_item(TableName=world.tables.jobs, Key={"PK": {"S": "SHARD#0"}, "SK": {"S": "WATERMARK"}})
@@ -109,6 +112,7 @@ def test_firing_watermark_stays_at_a_bucket_that_was_not_empty(world: World) -> 
     assert world.cursors.watermark(0) == "2026-11-21T19"
 
 
+@pytest.mark.tables
 def test_firing_invalid_cursor_is_quarantined_and_does_not_block_other_jobs(world: World) -> None:
     world.add(job("rate(10 seconds)", id="good"))
     bad = world.add(job("rate(10 seconds)", id="bad"))
@@ -212,6 +216,7 @@ def test_firing_job_fires_between_its_start_and_end_and_is_then_completed(world:
     assert world.jobs.get("default", "tick-tock").state is JobState.COMPLETED
 
 
+@pytest.mark.tables
 def test_firing_cursor_computed_with_other_zone_data_is_recomputed(world: World) -> None:
     made = world.add(job("0 15 * * *"))
     world.tables.client.update_item(

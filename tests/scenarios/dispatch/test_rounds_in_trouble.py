@@ -16,6 +16,7 @@ from tests.support.jobs import NOON, cursor, job
 from tests.support.world import World
 
 
+@pytest.mark.tables
 def test_dispatch_round_quarantines_a_failed_cursor_again_that_an_older_version_released(world: World) -> None:
     world.add(job("* * * * *", id="broken"))
     key = {"PK": {"S": "JOB#default#broken"}, "SK": {"S": "CURSOR"}}
@@ -41,6 +42,7 @@ def test_dispatch_round_quarantines_a_failed_cursor_again_that_an_older_version_
         '{"expression":"* * * * *","timezone":5,"missed":{"mode":"skip","grace_seconds":60,"max_missed":1}}',
     ],
 )
+@pytest.mark.tables
 def test_dispatch_round_quarantines_a_cursor_of_wrong_types_without_blocking_others(world: World, rules: str) -> None:
     world.add(job("rate(10 seconds)", id="good"))
     world.add(job("rate(10 seconds)", id="bad"))

@@ -18,6 +18,8 @@ from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import Killed, World
 
+pytestmark = pytest.mark.tables
+
 SKIP = MissedPolicy(MissedMode.SKIP)
 
 

@@ -262,6 +262,7 @@ def test_delayed_run_quota_on_average_counts_as_many_places_as_runs(quota: int) 
     assert sum(counted_places(1, quota, draw) > 0 for draw in draws) <= 10_000 / max(quota // 500, 1) + 1
 
 
+@pytest.mark.tables
 def test_delayed_run_timer_leaves_the_index_and_expires(world: World, office: Office, calls: Payloads) -> None:
     del calls
     asked = office.run(later=IN_TWO_HOURS)

@@ -169,7 +169,7 @@ def test_moved_job_with_delayed_occurrences_runs_each_once(
 
 
 @pytest.mark.parametrize("most", range(REQUESTS))
-@pytest.mark.parametrize("until", [None, BEGIN + timedelta(minutes=20)])
+@pytest.mark.parametrize("until", [pytest.param(None, marks=pytest.mark.extended), BEGIN + timedelta(minutes=20)])
 def test_moved_paused_job_stays_paused(scheduler: Scheduler, most: int, until: datetime | None) -> None:
     create(scheduler, **EVERY_MINUTE)
     scheduler.advance(minutes=5)
@@ -183,7 +183,7 @@ def test_moved_paused_job_stays_paused(scheduler: Scheduler, most: int, until: d
 
 
 @pytest.mark.parametrize("most", range(REQUESTS))
-@pytest.mark.parametrize("catch_up", [False, True])
+@pytest.mark.parametrize("catch_up", [pytest.param(False, marks=pytest.mark.extended), True])
 def test_moved_job_keeps_a_planned_pause(scheduler: Scheduler, most: int, catch_up: bool) -> None:
     create(scheduler, **EVERY_MINUTE)
     window = BEGIN + timedelta(minutes=20, seconds=30), BEGIN + timedelta(minutes=24, seconds=30)

@@ -145,6 +145,7 @@ def test_run_now_payload_applies_when_another_worker_takes_over_the_run(world: W
     assert payloads.given == [{"of": "anna"}] * 2
 
 
+@pytest.mark.tables
 def test_run_now_without_its_expired_payload_fails_the_run_without_a_call(world: World, office: Office) -> None:
     world.add(job("0 0 1 1 *"))
     payloads = Payloads([replace(FAILED, retryable=False)])

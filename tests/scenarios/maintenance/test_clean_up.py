@@ -59,6 +59,7 @@ def stage(tables: Tables) -> Stage:
     return Stage(tables)
 
 
+@pytest.mark.tables
 def test_clean_up_removes_a_completed_job_with_its_cursor_payload_markers_and_quota_place(stage: Stage) -> None:
     stage.completed("report", payload={"text": "x" * 10_000}, tags=("billing", "weekly"))
     stage.completed("other")
@@ -84,6 +85,7 @@ def test_clean_up_that_is_repeated_removes_nothing_twice(stage: Stage) -> None:
     assert stage.count() == 0
 
 
+@pytest.mark.tables
 def test_clean_up_keeps_a_job_until_its_last_record_has_expired(stage: Stage) -> None:
     made = stage.completed("report")
     record = run(made, RunState.SUCCEEDED)

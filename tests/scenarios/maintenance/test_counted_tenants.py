@@ -15,6 +15,8 @@ from tests.support.tables import Tables
 from tests.support.tenants import place
 from tests.support.world import World
 
+pytestmark = pytest.mark.tables
+
 COUNTED = {
     "default": TenantFigures(jobs=5, paused=1, quota_used=5, runs=4 * 24),
     "acme": TenantFigures(jobs=1, quota_used=1, state="suspended"),

@@ -23,6 +23,8 @@ from tests.support.tables import Tables
 from tests.support.varied import varied
 from tests.support.world import World
 
+pytestmark = pytest.mark.tables
+
 HOUR = 3600
 DAY = 24 * HOUR
 

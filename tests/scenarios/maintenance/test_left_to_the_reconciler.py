@@ -1,5 +1,7 @@
 """What a worker, or an earlier call of the reconciler, could not do is done by the reconciler's next call, and once."""
 
+import pytest
+
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
@@ -55,6 +57,7 @@ def test_reconciler_completes_the_actions_after_a_successful_run_with_a_dead_mes
     assert world.wheel.dead_letters == []
 
 
+@pytest.mark.tables
 def test_reconciler_does_not_announce_a_dead_letter_with_an_expired_record_again(world: World) -> None:
     world.caller.answer = fail
     world.add(job("0 * * * *", retry=ONCE))

@@ -18,6 +18,8 @@ from tests.support.tables import Tables
 from tests.support.tenants import place
 from tests.support.world import World
 
+pytestmark = pytest.mark.tables
+
 WORKER = {"ExecuteHighFunction": "worker", "ApiUrl": "https://abc123.execute-api.eu-west-1.amazonaws.com"}
 
 

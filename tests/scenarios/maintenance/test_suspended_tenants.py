@@ -19,6 +19,8 @@ from tests.support.tables import Tables
 from tests.support.tenants import Dies, dying, place
 from tests.support.world import World
 
+pytestmark = pytest.mark.tables
+
 DAY = 86_400
 
 

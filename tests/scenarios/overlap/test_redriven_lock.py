@@ -161,6 +161,7 @@ def test_lock_of_a_deleted_job_does_not_block_a_run_of_the_same_name(world: Worl
 
 
 @pytest.mark.parametrize("fault", Fault)
+@pytest.mark.tables
 def test_lock_watch_that_is_stored_has_a_message_after_any_fault_of_the_write(tables: Tables, fault: Fault) -> None:
     client = FaultyClient(tables.client)
     world = World(replace(tables, client=client))

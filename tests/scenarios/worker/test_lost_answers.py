@@ -13,6 +13,8 @@ from tests.support.one_run import AT, the_run
 from tests.support.tables import Tables
 from tests.support.world import World
 
+pytestmark = pytest.mark.tables
+
 
 def writes_state(state: RunState) -> object:
     """Whether a request writes a run in that state."""

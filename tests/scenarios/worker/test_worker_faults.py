@@ -132,6 +132,7 @@ def test_worker_faults_throttled_deliveries_alone_never_make_a_run_a_dead_letter
     assert (len(world.caller.calls), world.wheel.dead_letters) == (1, [])
 
 
+@pytest.mark.tables
 def test_worker_faults_statements_throttled_within_a_batch_are_claimed_individually_and_nothing_is_lost(
     world: World,
 ) -> None:
@@ -145,6 +146,7 @@ def test_worker_faults_statements_throttled_within_a_batch_are_claimed_individua
     assert client.batches > 3
 
 
+@pytest.mark.tables
 def test_worker_faults_batch_with_statements_throttled_for_longer_is_continued_by_the_next_tick(world: World) -> None:
     for number in range(30):
         world.add(job("rate(300 seconds)", id=f"job-{number:02}"))

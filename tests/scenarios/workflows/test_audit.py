@@ -17,6 +17,8 @@ from tests.support.varied import varied
 from tests.support.workflow_world import CHAIN, DIAMOND, INSTANT, WorkflowWorld
 from tests.support.workflows import graph_of
 
+pytestmark = pytest.mark.tables
+
 HOUR = 3600
 DAY = 24 * HOUR
 LONG = {"deadline_seconds": 12 * HOUR}

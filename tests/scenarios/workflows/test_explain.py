@@ -111,6 +111,7 @@ def test_workflow_explain_reports_that_a_due_step_waits_for_a_worker(world: Work
     assert found.sentence == f"Its start in nightly.{INSTANT} was due at 2026-11-21T12:05:00Z; it waits for a worker."
 
 
+@pytest.mark.tables
 def test_workflow_explain_does_not_guess_about_a_step_without_a_record(world: WorkflowWorld, asked: Asked) -> None:
     world.begin(graph_of(CHAIN), NOON + 90)
     world.delete_record("load")

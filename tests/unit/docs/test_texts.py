@@ -10,6 +10,8 @@ import json
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import click
@@ -61,11 +63,12 @@ def literal(node: ast.AST) -> str | None:
 
 def texts_of(tree: ast.AST) -> Iterator[str]:
     """The strings of a module with at least two words, without its docstrings."""
-    docs = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
-    inside = {id(part) for each in ast.walk(tree) if isinstance(each, ast.JoinedStr) for part in each.values}
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    docs = {id(each.value) for each in nodes if isinstance(each, ast.Expr)}
+    left_out = docs | {id(part) for each in nodes if isinstance(each, ast.JoinedStr) for part in each.values}
+    for node in nodes:
         text = literal(node)
-        if text is not None and " " in text.strip() and id(node) not in docs | inside:
+        if text is not None and " " in text.strip() and id(node) not in left_out:
             yield text
 
 
@@ -132,17 +135,37 @@ def clean(text: str) -> str:
     return NOT_PROSE.sub("", text)
 
 
-ERRORS = {str(path.relative_to(ROOT)): list(errors_of(ast.parse(path.read_text(encoding="utf-8")))) for path in PYTHON}
-TEXTS = {
-    **{str(path.relative_to(ROOT)): list(texts_of(ast.parse(path.read_text(encoding="utf-8")))) for path in PYTHON},
-    **{str(path.relative_to(ROOT)): list(shown(path.read_text(encoding="utf-8"))) for path in CONSOLE},
-    "openapi.json": list(descriptions(json.loads((PACKAGE / "api/openapi/openapi.json").read_text(encoding="utf-8")))),
-    **{name: [" ".join(text.split())] for name, text in help_texts(main, "duecourse")},
-}
-NOTES = {
-    **{str(path.relative_to(ROOT)): list(notes_of(path.read_text(encoding="utf-8"))) for path in PYTHON},
-    **{str(path.relative_to(ROOT)): list(comments_of(path.read_text(encoding="utf-8"))) for path in CONSOLE},
-}
+@cache
+def errors() -> dict[str, list[str]]:
+    """The texts of `errors_of`, by file."""
+    return {str(path.relative_to(ROOT)): list(errors_of(parsed(path))) for path in PYTHON}
+
+
+@cache
+def parsed(path: Path) -> ast.AST:
+    """The module of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def texts() -> dict[str, list[str]]:
+    """The texts that users see, by file or command."""
+    document = json.loads((PACKAGE / "api/openapi/openapi.json").read_text(encoding="utf-8"))
+    return {
+        **{str(path.relative_to(ROOT)): list(texts_of(parsed(path))) for path in PYTHON},
+        **{str(path.relative_to(ROOT)): list(shown(path.read_text(encoding="utf-8"))) for path in CONSOLE},
+        "openapi.json": list(descriptions(document)),
+        **{name: [" ".join(text.split())] for name, text in help_texts(main, "duecourse")},
+    }
+
+
+@cache
+def notes() -> dict[str, list[str]]:
+    """The lines of docstrings and comments, by file."""
+    return {
+        **{str(path.relative_to(ROOT)): list(notes_of(path.read_text(encoding="utf-8"))) for path in PYTHON},
+        **{str(path.relative_to(ROOT)): list(comments_of(path.read_text(encoding="utf-8"))) for path in CONSOLE},
+    }
 
 
 def test_texts_of_the_console_include_those_next_to_a_value() -> None:
@@ -155,20 +178,21 @@ def test_texts_of_the_console_include_those_next_to_a_value() -> None:
 @pytest.mark.parametrize("avoided", [each for each in AVOIDED if not each.startswith("asks")])
 def test_texts_in_docstrings_and_comments_use_standard_terms(avoided: str) -> None:
     word = re.compile(rf"\b(?:{AVOIDED[avoided]})\b", re.IGNORECASE)
-    found = [f"{name}: {line.strip()}" for name, lines in NOTES.items() for line in lines if word.search(clean(line))]
+    found = [f"{name}: {line.strip()}" for name, lines in notes().items() for line in lines if word.search(clean(line))]
     assert found == []
 
 
 @pytest.mark.parametrize("avoided", IN_TEXTS)
 def test_texts_visible_to_users_use_standard_terms(avoided: str) -> None:
     word = re.compile(rf"\b(?:{IN_TEXTS[avoided]})\b", re.IGNORECASE)
-    assert [f"{name}: {text}" for name, texts in TEXTS.items() for text in texts if word.search(clean(text))] == []
+    found = [f"{name}: {text}" for name, lines in texts().items() for text in lines if word.search(clean(text))]
+    assert found == []
 
 
 def test_texts_include_error_messages_of_each_layer() -> None:
     """The walk finds the errors of each layer, so that the list of words applies to them."""
     layers = (("api", 100), ("domain", 50), ("usecases", 20), ("cli", 60), ("client", 10))
     for folder, least in (("duecourse_schedules/", 50), *((f"duecourse/{name}/", least) for name, least in layers)):
-        messages = [text for name, texts in ERRORS.items() if folder in name for text in texts]
+        messages = [text for name, lines in errors().items() if folder in name for text in lines]
         assert len(messages) >= least, folder
-        assert set(messages) <= {text for texts in TEXTS.values() for text in texts}
+        assert set(messages) <= {text for lines in texts().values() for text in lines}

@@ -238,15 +238,13 @@ class RunMessage(OfRun):
 def deadline_checks(
     start: RunMessage, deadlines: Iterable[Deadline], timezone: str, nonce: Callable[[], str]
 ) -> Iterator[RunMessage]:
-    """Yield the messages that check those of the deadlines of the run that `start` starts which are announced. They go
-    through the `high` lane, so that a backlog in the run's lane does not delay them. A time zone that no longer exists
-    has no times.
+    """Yield the messages that check the deadlines of the run that `start` starts. They go through the `high` lane, so
+    that a backlog in the run's lane does not delay them. A time zone that no longer exists has no times.
     """
     commands = {each.deadline: each() for each in (CheckStart, CheckFinish)}
     for deadline in deadlines:
         with suppress(ScheduleError):
-            at = deadline.instant(start.due, timezone) if deadline.announced else None
-            if at is not None:
+            if (at := deadline.instant(start.due, timezone)) is not None:
                 command = commands[deadline.event]
                 yield RunMessage(start.identity, Lane.HIGH, float(at), nonce(), command=command, bulk=start.bulk)
 

@@ -188,13 +188,10 @@ class DeadlineEvent(StrEnum):
 
 
 class OnDeadline(StrEnum):
-    """What happens to a run that misses a deadline. NOTIFY and CANCEL announce the missed deadline. SKIP: the run does
-    not start afterwards.
-    """
+    """What happens to a run that misses a deadline. In both cases, the missed deadline is announced."""
 
     NOTIFY = "notify"
     CANCEL = "cancel"
-    SKIP = "skip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +203,6 @@ class Deadline:
     event: DeadlineEvent
     at: int | str
     then: OnDeadline = OnDeadline.NOTIFY
-
-    @property
-    def announced(self) -> bool:
-        """Whether a message checks the deadline at its instant. A run checks the others itself when it starts."""
-        return self.then is not OnDeadline.SKIP
 
     def instant(self, due: int, timezone: str) -> int | None:
         """Return the instant (UTC seconds) of the deadline of the run that is due at `due`. None: there is no such time
@@ -649,15 +641,11 @@ class Job(JobDefinition):
 
     @property
     def deadlines(self) -> tuple[Deadline, ...]:
-        """The deadlines of the job's runs. Those that are announced do not apply to the runs of a workflow step or a
-        backfill.
+        """The deadlines of the job's runs that messages check. Runs of a workflow step and runs of a backfill have
+        none.
         """
-        given = (
-            (DeadlineEvent.START, self.start_deadline_seconds, OnDeadline.SKIP),
-            (DeadlineEvent.START, self.start_within_seconds, self.on_deadline),
-            (DeadlineEvent.FINISH, self.finish_by, self.on_deadline),
-        )
-        return tuple(Deadline(event, at, then) for event, at, then in given if at is not None)
+        given = ((DeadlineEvent.START, self.start_within_seconds), (DeadlineEvent.FINISH, self.finish_by))
+        return tuple(Deadline(event, at, self.on_deadline) for event, at in given if at is not None)
 
     @property
     def notices_wanted(self) -> frozenset[NoticeCause]:

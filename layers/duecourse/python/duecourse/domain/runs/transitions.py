@@ -299,16 +299,14 @@ def _lateness(request: StartRequest, job: Job, context: AttemptContext, now: flo
 
 
 def start_deadline(request: StartRequest, job: Job) -> int | None:
-    """Return the instant (UTC seconds) after which the run does not start any more: it counts from the time when the
+    """Return the instant (UTC seconds) after which the run no longer starts: it counts from the time when the
     newest occurrence that the run covers came due. None: the job has no such deadline.
     """
-    for deadline in job.deadlines:
-        if deadline.then is OnDeadline.SKIP:
-            occurrences = None if request.through is None else known_occurrences(request, job)
-            newest = request.due if request.through is None else request.through
-            due = newest if occurrences is None else occurrences.due(newest)
-            return deadline.instant(due, job.schedule.timezone)
-    return None
+    if job.start_deadline_seconds is None:
+        return None
+    occurrences = None if request.through is None else known_occurrences(request, job)
+    newest = request.due if request.through is None else request.through
+    return (newest if occurrences is None else occurrences.due(newest)) + job.start_deadline_seconds
 
 
 def _too_late(request: StartRequest, job: Job, now: float) -> bool:
@@ -546,7 +544,7 @@ def decide_deadline(
     request = event.request
     if not isinstance(job, Job) or request.generation < job.created_generation:
         return Drop("its job does not exist")
-    deadline = next((each for each in job.deadlines if each.announced and each.event is event.deadline), None)
+    deadline = next((each for each in job.deadlines if each.event is event.deadline), None)
     at = None if deadline is None else deadline.instant(request.due, job.schedule.timezone)
     if deadline is None or at is None:
         return Drop("its job no longer has this deadline")
