@@ -8,6 +8,7 @@ import pytest
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Precision, Tombstone
 from duecourse.domain.targets.targets import SqsTarget
+from duecourse.limits import LOST_RACES
 from duecourse.ports import RegisteredTask
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around
@@ -256,7 +257,7 @@ def test_jobs_deleted_id_can_be_reused_and_old_messages_do_not_match(api: ApiCli
     assert len(generations) == 2
 
 
-@pytest.mark.parametrize(("races", "status"), [(2, 204), (3, 409)])
+@pytest.mark.parametrize(("races", "status"), [(LOST_RACES - 1, 204), (LOST_RACES, 409)])
 def test_jobs_deletion_retries_after_a_lost_race(tables: Tables, clock: SettableClock, races: int, status: int) -> None:
     store, left = tables.job_store(clock), [False] * races
     racing = around(store, delete=lambda real, *job, **written: left.pop() if left else real(*job, **written))
