@@ -21,8 +21,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
-from queue import SimpleQueue
+from contextlib import ExitStack, closing, contextmanager, suppress
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -42,6 +42,7 @@ log = logging.getLogger("duecourse.worker")
 
 API_TIMEOUT_SECONDS = 10.0
 POLL_SECONDS = 10
+SIGNAL_SECONDS = 1.0
 """How long one receive request waits for a message (seconds). An idle worker may take this long to stop. SQS allows at
 most 20.
 """
@@ -130,7 +131,7 @@ class Worker:
         with self._stopped_by_signals():
             for thread in threads:
                 thread.start()
-            self._asked.get()
+            self._wait()
             self._stopping.set()
         end = self._clock() + self._grace_seconds
         for thread in threads:
@@ -139,6 +140,14 @@ class Worker:
             log.warning(
                 "%d of the worker's threads did not end within %g s and are still running", left, self._grace_seconds
             )
+
+    def _wait(self) -> None:
+        """Wait until the worker shall stop. A signal that arrives just before a wait does not interrupt it: its handler
+        runs after the wait, which is therefore short.
+        """
+        while True:
+            with suppress(Empty):
+                return self._asked.get(timeout=SIGNAL_SECONDS)
 
     def stop(self) -> None:
         """Make `run` end. Can be called from any thread. After `stop` has returned, no task is started."""
