@@ -451,33 +451,21 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobDefinition:
-    """The fields that a job's owner sets.
-
-    A field added here is stored and returned under its name. The API's model of the same name validates it.
+class CommonDefinition:
+    """The fields that a job and a workflow share.
 
     - `owner`, `runbook_url`: the owner, and instructions for the person who is paged for a dead run.
-    - `estimated_seconds`: a large value puts the job into the `long` lane.
+    - `exclude`, `jitter_seconds`, `spread`: change the occurrences of the schedule (duecourse_schedules.schedule).
+      `exclude` also contains copies of calendars (domain.jobs.calendars).
+    - `max_runs`: the maximum number of occurrences that come due.
+    - `ping_url`: the address of an external monitor, which is requested after each successful run.
     - `start_deadline_seconds`: a run is skipped if it has not started within this time after it was due.
     - `start_within_seconds`, `finish_by`, `on_deadline`: the deadlines of a run, and the effect of a missed one.
     - `pause_on_failure`: the job is paused after this many dead runs in a row.
-    - `completion_seconds`, `heartbeat_seconds`: with `completion` CALLBACK, the longest wait from the start of the
-      attempt, and the longest interval between two heartbeats.
-    - `events`: the outcomes that are published to the event bus.
-    - `notify`: the notices about the job, and the jobs that deliver them.
-    - `max_runs`: the maximum number of occurrences that come due.
-    - `exclude`, `jitter_seconds`, `spread`: change the occurrences of the schedule (duecourse_schedules.schedule).
-      `exclude` also contains copies of calendars (domain.jobs.calendars).
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
-    - `concurrency`: the key whose limit the runs share with runs of other jobs.
-    - `results`: the bucket and prefix that receive a copy of each result (None: the stage's own bucket).
-    - `rate`: the key whose rate the runs share with runs of other jobs.
-    - `breaker`: the circuit breaker that the runs share with runs of other jobs.
-    - `ping_url`: the address of an external monitor, which is requested after each successful run.
-    - `expect_every`: the job expects pings at least this often (seconds), and runs if they stop. Its schedule is the
-      rate of this interval, whose anchor is the last ping.
-    - `after_completion`: None is the default, which deletes only one-off jobs after their end.
+    - `events`: the outcomes that are published to the event bus.
+    - `notify`: the notices about the job, and the jobs that deliver them.
     """
 
     name: str = ""
@@ -489,37 +477,57 @@ class JobDefinition:
     jitter_seconds: int = 0
     spread: Spread | None = None
     max_runs: int | None = None
-    target: Target
+    ping_url: str | None = None
     payload: Any = None
     priority: Lane = Lane.NORMAL
-    timeout_seconds: int = 30
-    estimated_seconds: int | None = None
     start_deadline_seconds: int | None = None
     start_within_seconds: int | None = None
     finish_by: int | str | None = None
     on_deadline: OnDeadline = OnDeadline.NOTIFY
-    completion: Completion = Completion.RESPONSE
-    completion_seconds: int = COMPLETION_SECONDS
-    heartbeat_seconds: int | None = None
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
     pause_on_failure: int | None = None
-    notify: tuple[NotifyRule, ...] = ()
     missed: MissedPolicy = field(default_factory=MissedPolicy)
     overlap: Overlap = Overlap.SKIP
     queue_limit: int | None = None
     active_limit: int | None = None
+    events: tuple[EventKind, ...] = ()
+    notify: tuple[NotifyRule, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDefinition(CommonDefinition):
+    """The fields that a job's owner sets.
+
+    A field added here is stored and returned under its name. The API's model of the same name validates it.
+
+    - `expect_every`: the job expects pings at least this often (seconds), and runs if they stop. Its schedule is the
+      rate of this interval, whose anchor is the last ping.
+    - `estimated_seconds`: a large value puts the job into the `long` lane.
+    - `completion_seconds`, `heartbeat_seconds`: with `completion` CALLBACK, the longest wait from the start of the
+      attempt, and the longest interval between two heartbeats.
+    - `concurrency`: the key whose limit the runs share with runs of other jobs.
+    - `results`: the bucket and prefix that receive a copy of each result (None: the stage's own bucket).
+    - `rate`: the key whose rate the runs share with runs of other jobs.
+    - `breaker`: the circuit breaker that the runs share with runs of other jobs.
+    - `after_completion`: None is the default, which deletes only one-off jobs after their end.
+    """
+
+    target: Target
+    expect_every: int | None = None
+    timeout_seconds: int = 30
+    estimated_seconds: int | None = None
+    completion: Completion = Completion.RESPONSE
+    completion_seconds: int = COMPLETION_SECONDS
+    heartbeat_seconds: int | None = None
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    precision: Precision = Precision.SECOND
     concurrency: Concurrency | None = None
     results: ResultLocation | None = None
     rate: Rate | None = None
     breaker: Breaker | None = None
-    precision: Precision = Precision.SECOND
     delivery: Delivery = Delivery.AT_LEAST_ONCE
-    idempotency_key: str | None = None
-    events: tuple[EventKind, ...] = ()
-    tags: tuple[str, ...] = ()
     after_completion: AfterCompletion | None = None
-    ping_url: str | None = None
-    expect_every: int | None = None
+    idempotency_key: str | None = None
 
     @property
     def notified_jobs(self) -> frozenset[str]:
