@@ -14,8 +14,8 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import JobId, Millisecond, RunId, Second
 from duecourse.api.api import Answer, Api, route
-from duecourse.api.bodies.definition_body import TemplateKey
 from duecourse.api.bodies.models import LINE, Body, Whole, no_controls, refuse, unfit
+from duecourse.api.bodies.posted import TemplateKey
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems import FieldFault, Problem, invalid, later, shortened
 from duecourse.api.request import IDEMPOTENCY_KEY, Request, read_key, request_key
