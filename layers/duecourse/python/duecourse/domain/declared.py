@@ -37,6 +37,13 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
+class Error:
+    """The error of a text that does not have the form that its body declares ("must be …")."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Numbers:
     """The text can be posted as a number of this range."""
 

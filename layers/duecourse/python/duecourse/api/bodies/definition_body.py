@@ -20,12 +20,12 @@ from pydantic import Tag as Variant
 
 from duecourse.api.bodies.models import UNIQUE, Body, Instant, Whole, each_once, refuse
 from duecourse.api.bodies.posted import posted
-from duecourse.api.bodies.target_bodies import TargetBody, Url, rules_of, url_problem
-from duecourse.domain.declared import Needed
-from duecourse.domain.ids import ID_PATTERN, is_id
+from duecourse.api.bodies.target_bodies import TARGET_FORM, TargetBody, Url, rules_of, url_problem
+from duecourse.domain.declared import Error, Needed
+from duecourse.domain.ids import ID_ERROR, ID_PATTERN, is_id
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.calendars import MAX_CALENDARS
-from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT, TAG_PATTERN, CommonDefinition, JobDefinition, Overlap
+from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT, TAG_ERROR, TAG_PATTERN, CommonDefinition, JobDefinition, Overlap
 from duecourse.domain.runs.rendering import MAX_KEY_CHARACTERS
 from duecourse.domain.targets.template import IDEMPOTENCY_NAMES, check_template
 from duecourse.domain.tenants.quota import MAX_EXPRESSION
@@ -119,6 +119,10 @@ class ScheduleBody(Body):
     schedule: Annotated[
         Schedules | None,
         Field(description=f"{SCHEDULES_TEXT} Null: the job runs only on demand."),
+        Needed(
+            "write cron such as 0 9 * * 1, rate(5 minutes) or at(2026-01-31T09:00:00), or null for a job that runs "
+            "only on demand"
+        ),
     ]
     timezone: Annotated[
         str,
@@ -155,7 +159,7 @@ class ScheduleBody(Body):
     ] = "skip"
 
 
-Tag = Annotated[str, Field(pattern=f"^{TAG_PATTERN}$")]
+Tag = Annotated[str, Field(pattern=f"^{TAG_PATTERN}$"), Error(TAG_ERROR)]
 
 
 def _runbook_url(text: str) -> str:
@@ -279,8 +283,8 @@ SILENCE = r"rate\([0-9]+ seconds\)"
 class _Target(DefinitionBody):
     """The identity and the target of a job."""
 
-    id: Annotated[str, Field(pattern=f"^{ID_PATTERN}$")] | None = None
-    target: TargetBody
+    id: Annotated[str, Field(pattern=f"^{ID_PATTERN}$"), Error(ID_ERROR)] | None = None
+    target: Annotated[TargetBody, Needed(f'{TARGET_FORM}, or "task" with the name of a registered task')]
     task: Annotated[str | None, Field(description="The short form of a target of type task.")] = None
 
 
@@ -381,4 +385,5 @@ class WorkflowBody(DefinitionBody):
     jobs: Annotated[
         dict[JobName, StepBody],
         Field(min_length=1, max_length=MAX_STEPS, description="The steps, by their names."),
+        Needed('list the steps by the ids of their jobs, such as {"extract": {}, "load": {"after": ["extract"]}}'),
     ]

@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, ValidationInfo, WithJsonSc
 
 from duecourse.api.bodies.models import LINE, UNIQUE, Body, Whole, each_once, no_controls, refuse
 from duecourse.domain import declared
-from duecourse.domain.declared import Default, Doc, Each, Form, Key, Like, Line, Name, Numbers, Rule, Without
+from duecourse.domain.declared import Default, Doc, Each, Error, Form, Key, Like, Line, Name, Numbers, Rule, Without
 from duecourse.domain.jobs import rules
 from duecourse.domain.runs.rendering import DOT_SEGMENTS, MAX_CONCURRENCY_KEY, check_concurrency_key
 
@@ -79,7 +79,7 @@ def _field(hints: Mapping[str, Any], field: Field[Any], types: Mapping[str, Any]
     if kind is not Any and (computed or default is None or options != [kind]):
         inner = [each for each in marks if get_origin(options[0]) is tuple or isinstance(each, _OF_TEXT)]
         value = _with(value, [*_metadata(inner), *_checks(options[0])]) | None
-        value = _with(value, [*_metadata([each for each in marks if each not in inner]), *inner])
+        value = _with(value, [*_metadata([each for each in marks if each not in inner])])
     else:
         value = _with(value, [*_metadata(marks), *_checks(options[0])])
     if computed or isinstance(default, str | int | float):
@@ -141,8 +141,9 @@ def _metadata(marks: Sequence[Any]) -> Iterator[Any]:
         match mark:
             case Doc(text, example):
                 yield pydantic.Field(description=text, examples=None if example is None else [example])
-            case Form(pattern) if _first(Numbers, marks) is None:
-                yield from (pydantic.Field(pattern=f"^{pattern}$"), mark)
+            case Form(pattern, error):
+                yield from () if _first(Numbers, marks) else (pydantic.Field(pattern=f"^{pattern}$"),)
+                yield Error(error)
             case Numbers() if (form := _first(Form, marks)) is not None:
                 yield from _as_text(mark, f"^{form.pattern}$")
             case Key():

@@ -33,10 +33,10 @@ from duecourse.api.bodies.definition_body import (
     WorkflowBody,
 )
 from duecourse.api.bodies.models import OWN, Body, Rules, unfit, write_json
-from duecourse.api.bodies.target_bodies import AUTH_BODIES, TARGET_BODIES, task_problem
+from duecourse.api.bodies.target_bodies import AUTH_BODIES, TARGET_BODIES, TARGET_FORM, task_problem
 from duecourse.api.problems import MAX_FAULTS, FieldFault, Problem, invalid, pointer
 from duecourse.api.request import MAX_BODY_BYTES, Request
-from duecourse.domain.declared import Each, Form, Needed
+from duecourse.domain.declared import Each, Error, Needed
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.document import definition_fields
 from duecourse.domain.jobs.job import COMPLETION_SECONDS, Completion, Job, JobState, Overlap
@@ -286,28 +286,7 @@ such part.
 """
 
 _WORKFLOW = "cannot be used here; use PUT /v1/workflows/<id> to create the workflow with its jobs"
-_TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda", "function": "..."}'
 _KINDS = ", ".join(TARGET_BODIES)
-
-_REQUIRED = {
-    "WorkflowBody/jobs": "is required: list the steps by the ids of their jobs, such as "
-    '{"extract": {}, "load": {"after": ["extract"]}}',
-    "/schedule": "is required: write cron such as 0 9 * * 1, rate(5 minutes) or at(2026-01-31T09:00:00), "
-    "or null for a job that runs only on demand",
-    "/target": f'is required: {_TARGET_FORM}, or "task" with the name of a registered task',
-    **{
-        f"/target/{name}": f"is required: write {each.wanted}"
-        for kind in TARGETS.values()
-        for name, each in kind.fields.items()
-        if each.wanted is not None
-    },
-    "/target/sign/secret": "is required: write the name of the secret to sign with",
-    "/target/auth/username": "is required: write the user name",
-    "/target/auth/secret": "is required: write the name of the secret with the password or the client secret",
-    "/target/auth/token_url": "is required: write the token URL, such as https://login.example.com/oauth2/token",
-    "/target/auth/audience": "is required: write the audience of the token, such as https://example.com",
-    "/target/auth/client_id": "is required: write the id of the client",
-}
 
 _OVERLAP = (
     f'must be one of {", ".join(Overlap)}, or {{"queue": 10}} for a queue of at most ten runs, '
@@ -333,22 +312,9 @@ _TYPES = {
     "list_type": "must be a list, such as [...]",
     "dict_type": 'must be an object of names and values, such as {"name": "value"}',
     "model_type": 'must be an object, such as {"field": "value"}',
-    "model_attributes_type": f"must be an object: {_TARGET_FORM}",
-    "union_tag_not_found": f"is required: {_TARGET_FORM}; the types are {_KINDS}",
+    "model_attributes_type": f"must be an object: {TARGET_FORM}",
+    "union_tag_not_found": f"is required: {TARGET_FORM}; the types are {_KINDS}",
     "union_tag_invalid": f"must be one of {_KINDS}",
-}
-
-_SECRET_FORM = "must be the name of a secret: 1 to 64 letters, digits, _ . and -"
-_PATTERNS = {
-    "/id": "must be 1 to 64 letters (A-Z, a-z), digits, - or _",
-    "/target/container": "must be 1 to 255 letters, digits, - and _",
-    "/target/subnets": "must be the id of a subnet, such as subnet-0123456789abcdef0",
-    "/target/security_groups": "must be the id of a security group, such as sg-0123456789abcdef0",
-    "/target/sign/secret": _SECRET_FORM,
-    "/target/auth/secret": _SECRET_FORM,
-    "/target/auth/username": "must not contain a colon or control characters",
-    "/target/service": "must be boto3's name of a service, such as ecs",
-    "/target/action": "must be the name of an action in capitals, such as UpdateService",
 }
 
 ALWAYS = "* * * * *"
@@ -566,15 +532,15 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
         case _ if place == "/finish_by":
             return _FINISH_BY
         case "missing":
-            needed = next((f"is required: {mark.remedy}" for mark in _marks(location, root, Needed)), "is required")
-            return _REQUIRED.get(f"{root.__name__}{place}") or _REQUIRED.get(place, needed)
+            remedies = [mark.remedy for mark in _marks(location, root, Needed)] or _remedies(location)
+            return f"is required: {remedies[0]}" if remedies else "is required"
         case "union_tag_invalid" if context.get("tag") == "workflow":
             return _WORKFLOW
         case "union_tag_not_found" | "union_tag_invalid" | "model_attributes_type" if place.startswith("/target/auth"):
             return _AUTH
         case "string_pattern_mismatch":
-            form = next((mark.error for mark in _marks(location, root, Form)), None)
-            return form or _pattern(place) or f"must be of the form {context['pattern']}"
+            form = f"must be of the form {context['pattern']}"
+            return next((mark.text for mark in _marks(location, root, Error)), form)
         case "literal_error" | "model_type" if place == "/overlap":
             return _OVERLAP
         case "literal_error":
@@ -590,11 +556,6 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
             return f"must have at least {context['min_length']} {'entry' if context['min_length'] == 1 else 'entries'}"
         case kind:
             return _TYPES.get(kind, error["msg"])
-
-
-def _pattern(place: str) -> str | None:
-    """Return the required format of the text at `place`, which is a field or a list entry."""
-    return _PATTERNS.get(place) or _PATTERNS.get(place.rpartition("/")[0])
 
 
 _VARIANTS: Mapping[str, type[BaseModel]] = {**TARGET_BODIES, **AUTH_BODIES, **OVERLAP_BODIES}
@@ -632,8 +593,19 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 def _marks(location: Sequence[int | str], root: type[BaseModel], kind: type[T]) -> Iterator[T]:
     """Yield the declarations of a type for the field at a location, or for the entries of its list."""
     _, field = _found(location, root)
-    for mark in () if field is None else field.metadata:
-        yield from (each for each in (mark.declared if isinstance(mark, Each) else (mark,)) if isinstance(each, kind))
+    pending = [] if field is None else [*field.metadata, field.annotation]
+    for each in pending:
+        if isinstance(each, kind):
+            yield each
+        pending += each.declared if isinstance(each, Each) else (*getattr(each, "__metadata__", ()), *get_args(each))
+
+
+def _remedies(location: Sequence[int | str]) -> list[str]:
+    """Return the remedy for a missing field of a target."""
+    match location:
+        case ("target", str(word), str(name)) if word in TARGETS and (wanted := TARGETS[word].fields[name].wanted):
+            return [f"write {wanted}"]
+    return []
 
 
 def _unknown_field(location: tuple[int | str, ...], root: type[BaseModel]) -> str:

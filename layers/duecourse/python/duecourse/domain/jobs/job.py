@@ -13,7 +13,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
-from duecourse.domain.ids import ID_PATTERN
+from duecourse.domain.ids import ID_ERROR, ID_PATTERN
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.calendars import calendars_of
 from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
@@ -56,6 +56,7 @@ MAX_FIRINGS = 100
 """The maximum number of runs that one claim enqueues."""
 
 TAG_PATTERN = r"[A-Za-z0-9_.:/=+@-]{1,64}"
+TAG_ERROR = "must be 1 to 64 letters (A-Z, a-z), digits or _ . : / = + @ -"
 
 MAX_RUNS = 10_000
 """The maximum of `max_runs`. Up to this number, missed occurrences are counted exactly."""
@@ -352,7 +353,7 @@ class NoticeFormat(StrEnum):
 class NotifyTarget:
     """The job whose run delivers a notice as its payload."""
 
-    job: Annotated[str, Form(ID_PATTERN, "must be 1 to 64 letters (A-Z, a-z), digits, - or _")]
+    job: Annotated[str, Form(ID_PATTERN, ID_ERROR)]
     format: Annotated[NoticeFormat, Doc("The format of the payload.")] = NoticeFormat.JSON
 
 
@@ -630,7 +631,7 @@ class CommonDefinition:
     tags: Annotated[
         tuple[str, ...],
         MaxLen(20),
-        Each(Form(TAG_PATTERN, "must be 1 to 64 letters (A-Z, a-z), digits or _ . : / = + @ -")),
+        Each(Form(TAG_PATTERN, TAG_ERROR)),
     ] = ()
 
 
