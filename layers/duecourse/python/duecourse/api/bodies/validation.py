@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, TypeVar, get_args, get_origin
 
+from annotated_types import Ge, Le
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
@@ -546,7 +547,9 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
         case "literal_error":
             return f"must be one of {str(context['expected']).replace(chr(39), '').replace(' or ', ', ')}"
         case "greater_than_equal" | "less_than_equal":
-            return _range(location, root) or error["msg"]
+            low = [str(mark.ge) for mark in _marks(location, root, Ge)]
+            high = [str(mark.le) for mark in _marks(location, root, Le)]
+            return f"must be a number from {low[0]} to {high[0]}" if low and high else error["msg"]
         case "string_too_short":
             return "must not be empty"
         case "string_too_long" | "too_long":
@@ -614,16 +617,6 @@ def _unknown_field(location: tuple[int | str, ...], root: type[BaseModel]) -> st
     near = get_close_matches(str(location[-1])[:64], known, n=1)
     hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(known)}"
     return f"is not a known field; {hint}"
-
-
-def _range(location: tuple[int | str, ...], root: type[BaseModel]) -> str | None:
-    _, field = _found(location, root)
-    if field is None:
-        return None
-    low = high = None
-    for rule in field.metadata:
-        low, high = getattr(rule, "ge", low), getattr(rule, "le", high)
-    return f"must be a number from {low} to {high}"
 
 
 def read_body(

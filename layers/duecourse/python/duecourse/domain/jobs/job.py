@@ -52,6 +52,9 @@ def author(by: str | None) -> str:
     return DUECOURSE if by is None else by[:MAX_PRINCIPAL]
 
 
+MAX_NAME, MAX_OWNER, MAX_DESCRIPTION = 256, 128, 500
+"""The maximum numbers of characters. Responses about a job, calls ({{job_name}}) and notices contain these texts."""
+
 MAX_FIRINGS = 100
 """The maximum number of runs that one claim enqueues."""
 
@@ -569,9 +572,9 @@ class CommonDefinition:
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
     """
 
-    name: Annotated[str, MaxLen(256), Line()] = ""
-    owner: Annotated[str, MaxLen(128), Doc("The team or person responsible for the job."), Line()] = ""
-    description: Annotated[str, MaxLen(500), Doc("The purpose of the job, in one line."), Line()] = ""
+    name: Annotated[str, MaxLen(MAX_NAME), Line()] = ""
+    owner: Annotated[str, MaxLen(MAX_OWNER), Doc("The team or person responsible for the job."), Line()] = ""
+    description: Annotated[str, MaxLen(MAX_DESCRIPTION), Doc("The purpose of the job, in one line."), Line()] = ""
     runbook_url: Annotated[
         str | None,
         Doc("The address of the instructions for failures."),

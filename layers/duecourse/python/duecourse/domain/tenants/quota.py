@@ -1,8 +1,6 @@
-"""The limits of a job's fields, which the API checks."""
+"""The quota for delayed runs, and the limits of the size of a job."""
 
 from __future__ import annotations
-
-from duecourse.domain.instants import DAY_SECONDS
 
 PORTIONS = 500
 """The number of portions in the quota for delayed runs. Delayed runs are counted in whole portions."""
@@ -19,33 +17,7 @@ def counted_places(runs: int, quota: int, draw: float) -> int:
 MAX_EXPRESSION = 256
 """The maximum number of characters of a schedule."""
 
-MAX_NAME = 256
-"""The maximum number of characters. A name is copied into every response about its job, and by `{{job_name}}` into
-calls.
-"""
-
-MAX_OWNER = 128
-"""The maximum number of characters. The owner is a team, a person or an address; the notification of a dead run
-contains it as an attribute.
-"""
-
-MAX_DESCRIPTION = 500
-"""The maximum number of characters. The description is copied into every response about its job. Longer notes belong in
-the runbook.
-"""
-
 MAX_CALENDAR_ENTRIES = 500
-
-MAX_ATTEMPTS = 100
-"""Each attempt is a call and some writes for one occurrence. After 100 failures another attempt is unlikely to
-succeed.
-"""
-
-MAX_START_DEADLINE_SECONDS = 7 * DAY_SECONDS
-"""Half of the 14 days for which a lane keeps a message (Amazon SQS Developer Guide, "Amazon SQS message quotas")."""
-
-MAX_AGE_SECONDS = 30 * DAY_SECONDS
-"""The same limit as for waiting for a callback."""
 
 MAX_PAYLOAD_BYTES = 200 * 1024
 """As JSON. Leaves room in a message of SQS for the other parts of an event."""
