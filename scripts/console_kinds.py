@@ -1,20 +1,25 @@
-"""The console's data about targets and overlap, generated from the domain."""
+"""The console's data: targets and overlap, from the domain; defaults and limits of fields, from the API's document."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.targets.kinds import TARGETS, TargetField, TargetKind
 
+Schemas = Mapping[str, Any]
 
-def written() -> str:
-    """Return the types of targets, each with its labels, the fields of its form and the fields of a new target, and the
-    rules for overlap with their labels.
+
+def written(document: Mapping[str, Any]) -> str:
+    """Return the types of targets, each with its labels, the fields of its form and the fields of a new target; the
+    rules for overlap with their labels; and the defaults and limits of the fields of requests.
     """
+    schemas = document["components"]["schemas"]
+    requests = {name: dict(_declared(schemas, name)) for name in ("JobRequest", "KeyRequest", "SpreadPlanRequest")}
     rules = [{"value": each, "label": each.rule.label, "limit": each.rule.limit_label} for each in Overlap]
-    found = {"targets": {word: _kind(kind) for word, kind in TARGETS.items()}, "overlap": rules}
+    found = {"targets": {word: _kind(kind) for word, kind in TARGETS.items()}, "overlap": rules, "requests": requests}
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -34,3 +39,24 @@ def _field(name: str, field: TargetField) -> dict[str, Any]:
     found: dict[str, Any] = {"label": field.label, "kind": field.edited_as, "hint": field.hint}
     found |= {"standard": field.standard, "options": options}
     return {"path": ["target", name]} | {key: value for key, value in found.items() if value is not None}
+
+
+def _declared(schemas: Schemas, name: str, outer: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the paths of fields (`retry/max_attempts`) with their default as text, their limits, and the maximum number
+    of entries of a list.
+    """
+    for field, schema in schemas[name]["properties"].items():
+        if "$ref" in schema:
+            yield from _declared(schemas, schema["$ref"].rpartition("/")[2], f"{outer}{field}/")
+            continue
+        default, lists = schema.get("default"), (each["maxItems"] for each in _options(schema) if "maxItems" in each)
+        found = {"low": schema.get("minimum"), "high": schema.get("maximum"), "most": next(lists, None)}
+        found["standard"] = str(default) if type(default) in (str, int) else None
+        if kept := {key: value for key, value in found.items() if value not in (None, "")}:
+            yield f"{outer}{field}", kept
+
+
+def _options(schema: Schemas) -> Iterator[Schemas]:
+    yield schema
+    for option in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        yield from _options(option)

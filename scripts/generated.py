@@ -78,8 +78,9 @@ def write() -> None:
     from scripts.client_code.written import written
     from scripts.openapi.document import as_text, assemble
 
-    document = as_text(assemble())
-    texts = {DOCUMENT: document, KINDS: console_kinds.written(), **written(json.loads(document))}
+    text = as_text(assemble())
+    document = json.loads(text)
+    texts = {DOCUMENT: text, KINDS: console_kinds.written(document), **written(document)}
     for name, text in texts.items():
         _store(ROOT / name, text)
     files = [Path(file) for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None))]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from benchmarks.requests.cases import LARGE, Case, Event, compact, get
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import MAX_DESCRIPTION
 from duecourse.domain.runs.api_keys import MAX_KEYS, ApiKey, key_text
-from duecourse.domain.tenants.quota import MAX_DESCRIPTION
 from tests.support.api_events import api_event
 from tests.support.jobs import NOON
 

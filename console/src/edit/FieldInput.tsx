@@ -168,6 +168,7 @@ function Text({ field, editor }: { field: Field; editor: Editor }) {
     <FormField
       label={field.label}
       description={field.hint}
+      constraintText={field.high === undefined ? undefined : `From ${field.low} to ${field.high}.`}
       stretch={kind === "json" || kind === "pairs"}
       errorText={
         broken === undefined ? errorOf(editor.errors, path) : `This is not valid JSON: ${reason(broken)}`

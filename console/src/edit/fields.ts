@@ -1,4 +1,4 @@
-import { targets } from "../shared/kinds.json";
+import { requests, targets } from "../shared/kinds.json";
 import type { Doc, Path } from "./document";
 
 export interface Field {
@@ -9,13 +9,20 @@ export interface Field {
   hint?: string;
   /** The default. */
   standard?: string;
+  low?: number;
+  high?: number;
   options?: readonly { value: string; label: string }[];
 }
+
+/** The defaults and limits in the OpenAPI document. */
+const DECLARED: Record<string, { standard?: string; low?: number; high?: number; most?: number }> =
+  requests.JobRequest;
 
 const field = (place: string, label: string, kind: Field["kind"], more: Partial<Field> = {}): Field => ({
   path: place.split("/"),
   label,
   kind,
+  ...DECLARED[place],
   ...more,
 });
 
@@ -32,11 +39,9 @@ export const PEOPLE: Field[] = [
 
 export const SHAPE: Field[] = [
   field("dst_gap", "If the time does not exist (clocks go forward)", "choice", {
-    standard: "next",
     options: options({ next: "Run at the first moment after the gap", skip: "Skip the run" }),
   }),
   field("dst_fold", "If the time occurs twice (clocks go back)", "choice", {
-    standard: "first",
     options: options({
       first: "Run at the first of the two times",
       second: "Run at the second of the two times",
@@ -55,7 +60,6 @@ export const SHAPE: Field[] = [
     hint: "The ids of calendars, separated by commas. Their exclusions also apply.",
   }),
   field("on_excluded", "On an excluded day", "choice", {
-    standard: "skip",
     options: options({
       skip: "Skip the run",
       previous: "Run on the previous day that is not excluded",
@@ -63,7 +67,6 @@ export const SHAPE: Field[] = [
     }),
   }),
   field("jitter_seconds", "Jitter, in seconds", "number", {
-    standard: "0",
     hint: "The maximum random delay of a run.",
   }),
   field("spread", "Spread", "json", {
@@ -71,7 +74,6 @@ export const SHAPE: Field[] = [
   }),
   field("max_runs", "Maximum runs", "number", { standard: "no limit" }),
   field("missed/policy", "If runs were missed", "choice", {
-    standard: "run_once",
     options: options({
       run_once: "Run once for all of them",
       skip: "Skip them",
@@ -79,42 +81,37 @@ export const SHAPE: Field[] = [
     }),
   }),
   field("missed/grace_seconds", "Grace period, in seconds", "number", {
-    standard: "60",
     hint: "An occurrence that is not enqueued within this time after it was due is missed.",
   }),
   field("missed/max_missed", "Maximum missed occurrences", "number", {
-    standard: "10",
     hint: "The limit for “Run all of them”.",
   }),
 ];
 
 export const RUNNING: Field[] = [
-  field("timeout_seconds", "Timeout, in seconds", "number", { standard: "30" }),
+  field("timeout_seconds", "Timeout, in seconds", "number"),
   field("priority", "Priority", "choice", {
-    standard: "normal",
     options: options({ high: "High", normal: "Normal", low: "Low" }),
   }),
-  field("retry/max_attempts", "Attempts", "number", { standard: "4", hint: "Including the first attempt." }),
+  field("retry/max_attempts", "Attempts", "number", { hint: "Including the first attempt." }),
 ];
 
 export const RARE: Field[] = [
   field("retry/backoff", "Backoff", "choice", {
-    standard: "exponential",
     options: options({
       exponential: "Exponential (doubles each time)",
       linear: "Linear (increases each time)",
       fixed: "Fixed (always the same)",
     }),
   }),
-  field("retry/min_seconds", "Minimum delay, in seconds", "number", { standard: "2" }),
-  field("retry/max_seconds", "Maximum delay, in seconds", "number", { standard: "3600" }),
+  field("retry/min_seconds", "Minimum delay, in seconds", "number"),
+  field("retry/max_seconds", "Maximum delay, in seconds", "number"),
   field("retry/max_age_seconds", "Maximum age for retries, in seconds", "number", {
     standard: "no age limit",
   }),
   field("retry/on", "Retry only these errors", "list", { hint: "Statuses and codes: 503, 5xx, timeout." }),
   field("retry/never", "Never retry these errors", "list", { hint: "Statuses and codes: 404, 4xx." }),
   field("completion", "A run succeeds when", "choice", {
-    standard: "response",
     options: options({ response: "The target has responded", callback: "The target has called back" }),
   }),
   field("completion_seconds", "Maximum wait for the callback, in seconds", "number"),
@@ -132,7 +129,6 @@ export const RARE: Field[] = [
     hint: "A number of seconds after the due time, or a time of day: 06:00.",
   }),
   field("on_deadline", "After a missed deadline", "choice", {
-    standard: "notify",
     options: options({ notify: "Notify", cancel: "Notify, and cancel the run" }),
   }),
   field("notify", "Notices", "json", {
@@ -141,7 +137,6 @@ export const RARE: Field[] = [
   field("pause_on_failure", "Pause after this many consecutive failed runs", "number", { standard: "never" }),
   field("estimated_seconds", "Estimated duration, in seconds", "number"),
   field("delivery", "Delivery", "choice", {
-    standard: "at_least_once",
     options: options({
       at_least_once: "At least once",
       at_most_once: "At most once: never a second attempt",

@@ -1,3 +1,4 @@
+import { requests } from "../shared/kinds.json";
 import type { Json } from "./document";
 
 export type Kind = "expression" | "every" | "once" | "request";
@@ -24,7 +25,7 @@ export const UNITS = ["second", "minute", "hour", "day"] as const;
 export type Unit = (typeof UNITS)[number];
 
 /** The maximum number of schedules of a job. */
-export const MOST = 10;
+export const MOST = requests.JobRequest.schedule.most;
 
 /** The schedules of a job: none, one or several. Whatever is no text is shown in the JSON only. */
 export function schedulesOf(value: Json | undefined): string[] {

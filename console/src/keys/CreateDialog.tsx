@@ -11,7 +11,10 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { fetcher } from "../api/client";
 import { API } from "../app/settings";
+import { requests } from "../shared/kinds.json";
 import { ProblemBox } from "../shared/ProblemBox";
+
+const { expires_in_days: EXPIRY, debounce_seconds: DEBOUNCE } = requests.KeyRequest;
 
 /** A text with a button that copies it. */
 function Shown({ name, text }: { name: string; text: string }) {
@@ -34,7 +37,7 @@ function Shown({ name, text }: { name: string; text: string }) {
 export function CreateDialog({ close }: { close(): void }) {
   const [job, setJob] = useState("");
   const [description, setDescription] = useState("");
-  const [days, setDays] = useState("90");
+  const [days, setDays] = useState(EXPIRY.standard);
   const [debounce, setDebounce] = useState("");
   const [events, setEvents] = useState("");
   const [signed, setSigned] = useState(false);
@@ -109,13 +112,13 @@ export function CreateDialog({ close }: { close(): void }) {
           <FormField label="Description" description="The system that uses the key.">
             <Input value={description} onChange={({ detail }) => setDescription(detail.value)} />
           </FormField>
-          <FormField label="Days until expiry" constraintText="From 1 to 366">
+          <FormField label="Days until expiry" constraintText={`From ${EXPIRY.low} to ${EXPIRY.high}`}>
             <Input type="number" value={days} onChange={({ detail }) => setDays(detail.value)} />
           </FormField>
           <FormField
             label="Debounce (seconds)"
             description="All requests within this many seconds start one run. If the field is empty, each request starts a run, except repeats with the same idempotency key."
-            constraintText="From 1 to 3600"
+            constraintText={`From ${DEBOUNCE.low} to ${DEBOUNCE.high}`}
           >
             <Input type="number" value={debounce} onChange={({ detail }) => setDebounce(detail.value)} />
           </FormField>

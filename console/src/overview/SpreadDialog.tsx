@@ -17,19 +17,20 @@ import { to } from "../app/routes";
 import { type Failure, forEach } from "../jobs/many";
 import { jobsText } from "../jobs/texts";
 import { Time } from "../shared/Instant";
+import { requests } from "../shared/kinds.json";
 import { ProblemBox } from "../shared/ProblemBox";
 import { useSettled } from "../shared/useSettled";
 import { jobsAt, planFor } from "./planning";
 import { busiest, type Planned } from "./spread";
 
 const ROWS = 10;
-const MOST = 60;
+const { low, high } = requests.SpreadPlanRequest.within_minutes;
 
 /** Shows a quiet minute for each job of a busy minute, and applies them. */
 export function SpreadDialog({ minute, close }: { minute: Date; close(): void }) {
   const [text, setText] = useState("30");
   const within = Number(useSettled(text));
-  const wrong = valid(Number(text)) ? undefined : `Must be a whole number from 2 to ${MOST}.`;
+  const wrong = valid(Number(text)) ? undefined : `Must be a whole number from ${low} to ${high}.`;
   const notices = useNotices();
   const client = useQueryClient();
   const [done, setDone] = useState(0);
@@ -162,7 +163,7 @@ export function SpreadDialog({ minute, close }: { minute: Date; close(): void })
   );
 }
 
-const valid = (minutes: number) => Number.isInteger(minutes) && minutes >= 2 && minutes <= MOST;
+const valid = (minutes: number) => Number.isInteger(minutes) && minutes >= low && minutes <= high;
 
 const runs = (count: number) => `${count.toLocaleString("en-GB")} run${count === 1 ? "" : "s"}`;
 

@@ -31,6 +31,14 @@ def test_keys_created_key_is_printed_once_as_a_url() -> None:
     assert document["url"].endswith(document["path"])
 
 
+def test_keys_options_have_the_limits_and_defaults_of_the_api() -> None:
+    shown = " ".join(told(MADE, "keys", "create", "--help").stdout.split())
+    assert "--days DAYS Expire after this many days. [default: 90] [1<=x<=366]" in shown
+    refused = told(MADE, "keys", "create", "--scope", "run:report", "--days", "367")
+    assert refused.exit_code == 2
+    assert "--days" in refused.stderr
+
+
 def test_keys_secret_of_a_signed_key_follows_its_url() -> None:
     made = told(MADE | {"signed": True, "secret": "5ec2e7"}, "keys", "create", "--scope", "run:report", "--signed")
     url, secret = made.stdout.splitlines()

@@ -62,8 +62,8 @@ def test_change_record_omits_long_values_and_values_beyond_the_total_size() -> N
     many = edited(replace(before, **long("a")), **long("b"))
     assert [change["field"] for change in many if "after" in change] == [
         "name",
-        "idempotency_key",
         "tags",
+        "idempotency_key",
         "target.url",
     ]
     assert len(many) == 5

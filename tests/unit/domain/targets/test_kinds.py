@@ -17,6 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from duecourse.api.bodies.target_bodies import TARGET_BODIES
+from duecourse.api.openapi.served import document
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.domain.targets.http import header_problem, is_reserved_header, not_public
 from duecourse.domain.targets.kinds import TARGETS, TargetKind, target_document, target_of, type_of
@@ -93,7 +94,7 @@ def test_targets_kinds_grant_workers_the_permissions_that_a_stage_allows_jobs(wo
 
 
 def test_targets_kinds_in_the_console_are_up_to_date() -> None:
-    assert (generated.ROOT / generated.KINDS).read_text(encoding="utf-8") == written()
+    assert (generated.ROOT / generated.KINDS).read_text(encoding="utf-8") == written(document())
 
 
 texts = st.text(max_size=20)

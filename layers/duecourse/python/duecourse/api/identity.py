@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from duecourse.api.bodies.definition_body import TAG_PATTERN
 from duecourse.api.problems import FieldFault, Problem
 from duecourse.api.request import Request
 from duecourse.domain.ids import is_id
-from duecourse.domain.jobs.job import MAX_PRINCIPAL
+from duecourse.domain.jobs.job import MAX_PRINCIPAL, TAG_PATTERN
 from duecourse.settings import ApiSettings
 
 READ, WRITE, OPS = "jobs:read", "jobs:write", "ops"

@@ -20,12 +20,13 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_plain_validator_function
 
-from duecourse.api.bodies.definition_body import TAG_PATTERN, read_job_id
+from duecourse.api.bodies.definition_body import read_job_id
 from duecourse.api.bodies.models import LINE, refuse, write_json
 from duecourse.api.problems import Problem, bad_parameter
 from duecourse.api.request import Request
 from duecourse.domain.documents import LATEST
 from duecourse.domain.ids import ID_PATTERN, is_id, parse_run_id
+from duecourse.domain.jobs.job import TAG_PATTERN
 from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
 from duecourse.domain.runs.states import LISTED, RunState
 from duecourse.domain.runs.walk import BEFORE_ALL, LONGEST_SECONDS, Place, place_after

@@ -6,11 +6,12 @@ value.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
 from functools import cache, partial
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 LATEST = 253_402_300_799
@@ -122,10 +123,32 @@ def read_fields(kind: type, document: Mapping[str, Any], **known: Any) -> dict[s
 
 
 @cache
-def _fields(kind: type[Any]) -> Mapping[str, tuple[Convert | None, Convert | None]]:
+def _fields(kind: type) -> Mapping[str, tuple[Convert | None, Convert | None]]:
     """Return the conversions from JSON and to JSON of each field. None if the value is the same in both."""
-    types = get_type_hints(kind)
+    types = types_of(kind)
     return {field.name: _converts(types[field.name]) for field in fields(kind)}
+
+
+@cache
+def types_of(kind: type) -> Mapping[str, Any]:
+    """Return the types of a dataclass's fields, without what `Annotated` declares (domain.declared)."""
+    base: type = kind.__mro__[1]
+    types = dict(types_of(base)) if is_dataclass(base) else {}
+    texts = {each.name: _plain(str(each.type)) for each in fields(kind) if each.name not in types}
+    return types | get_type_hints(SimpleNamespace(__annotations__=texts), vars(sys.modules[kind.__module__]))
+
+
+def _plain(text: str) -> str:
+    """Return the first argument of `Annotated[…]`. Other texts are unchanged."""
+    if not text.startswith("Annotated["):
+        return text
+    first = ""
+    for part in text.removeprefix("Annotated[").split(","):
+        first += part
+        if first.count("[") == first.count("]"):
+            break
+        first += ","
+    return first
 
 
 @cache

@@ -16,6 +16,7 @@ ID_PATTERN = r"[A-Za-z0-9_-]{1,64}"
 """The pattern for ids of jobs and tenants. Such ids do not need escaping in keys (`#`), run ids (`.`) and paths
 (`/`).
 """
+ID_ERROR = "must be 1 to 64 letters (A-Z, a-z), digits, - or _"
 
 _ID = re.compile(ID_PATTERN)
 _RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>[0-9]{{8}}T[0-9]{{6}}Z)(?P<suffix>(\.[mbf][A-Za-z0-9_-]{{1,32}})?)")

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import orjson
 
+from duecourse.domain.documents import types_of
 from duecourse.stores.keys import Item
 
 
@@ -69,7 +70,7 @@ def _readers(kind: type) -> Mapping[str, tuple[bool, bool, str, Callable[[Any], 
     """Return for each field of a type that has an attribute type: whether it can be None, whether it has no default,
     the attribute's type, and the conversion of its value.
     """
-    hints, readers = get_type_hints(kind), dict[str, tuple[bool, bool, str, Callable[[Any], Any]]]()
+    hints, readers = types_of(kind), dict[str, tuple[bool, bool, str, Callable[[Any], Any]]]()
     for field in fields(kind):
         kinds = get_args(hints[field.name])
         (one, *more) = [each for each in kinds if each is not NoneType] or [hints[field.name]]

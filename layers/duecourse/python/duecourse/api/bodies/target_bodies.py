@@ -27,6 +27,7 @@ from pydantic_core import CoreSchema
 from pydantic_core.core_schema import with_info_after_validator_function
 
 from duecourse.api.bodies.models import LINE, UNIQUE, Body, Rules, each_once, no_controls, refuse
+from duecourse.domain.declared import Error, Needed
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, AllowedTargets, name_refusal, public_ip_refusal
 from duecourse.domain.targets.http import header_problem, is_reserved_header, not_public
 from duecourse.domain.targets.kinds import action_of, groups_of
@@ -175,14 +176,25 @@ Status = Annotated[
 ]
 
 
+_SECRET_FORM = Error("must be the name of a secret: 1 to 64 letters, digits, _ . and -")
+
+
 class SignBody(Body):
     """The tenant's secret that signs the calls."""
 
-    secret: Annotated[str, Field(pattern=f"^{SECRET_NAME}$")]
+    secret: Annotated[
+        str,
+        Field(pattern=f"^{SECRET_NAME}$"),
+        _SECRET_FORM,
+        Needed("write the name of the secret to sign with"),
+    ]
 
 
 _SecretName = Annotated[
-    str, Field(pattern=f"^{SECRET_NAME}$", description="The name of one of the tenant's secrets, not its value.")
+    str,
+    Field(pattern=f"^{SECRET_NAME}$", description="The name of one of the tenant's secrets, not its value."),
+    _SECRET_FORM,
+    Needed("write the name of the secret with the password or the client secret"),
 ]
 _Parameter = Annotated[str, Field(min_length=1, max_length=256, json_schema_extra=LINE), AfterValidator(no_controls)]
 Url = Annotated[
@@ -198,6 +210,8 @@ class BasicAuthBody(Body):
     username: Annotated[
         str,
         Field(max_length=256, pattern=r"^[^:\x00-\x1f\x7f]*$", description="The user name, without a colon."),
+        Error("must not contain a colon or control characters"),
+        Needed("write the user name"),
     ]
     secret: _SecretName
 
@@ -206,8 +220,12 @@ class OAuthBody(Body):
     """An access token that Duecourse requests with client credentials and caches."""
 
     type: Literal["oauth"]
-    token_url: Annotated[Url, Field(examples=["https://login.example.com/oauth2/token"])]
-    client_id: _Parameter
+    token_url: Annotated[
+        Url,
+        Field(examples=["https://login.example.com/oauth2/token"]),
+        Needed("write the token URL, such as https://login.example.com/oauth2/token"),
+    ]
+    client_id: Annotated[_Parameter, Needed("write the id of the client")]
     secret: _SecretName
     scope: _Parameter | None = None
     audience: _Parameter | None = None
@@ -228,7 +246,11 @@ class OidcAuthBody(Body):
     """A token that the stage signs. Its `sub` is <tenant>/<job>."""
 
     type: Literal["oidc"]
-    audience: Annotated[_Parameter, Field(description="The receiver (claim `aud`).", examples=["https://example.com"])]
+    audience: Annotated[
+        _Parameter,
+        Field(description="The receiver (claim `aud`).", examples=["https://example.com"]),
+        Needed("write the audience of the token, such as https://example.com"),
+    ]
 
     @field_validator("type")
     @classmethod
@@ -411,14 +433,28 @@ class EcsTargetBody(Body):
     type: Literal["ecs"]
     cluster: Annotated[str, Named("clusters")]
     task_definition: Annotated[str, Named("task_definitions")]
-    container: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,255}$")]
+    container: Annotated[
+        str, Field(pattern=r"^[A-Za-z0-9_-]{1,255}$"), Error("must be 1 to 255 letters, digits, - and _")
+    ]
     subnets: Annotated[
-        list[Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")]],
+        list[
+            Annotated[
+                str,
+                Field(pattern=r"^subnet-[0-9a-f]{8,17}$"),
+                Error("must be the id of a subnet, such as subnet-0123456789abcdef0"),
+            ]
+        ],
         Field(min_length=1, max_length=16, json_schema_extra=UNIQUE),
         AfterValidator(each_once),
     ]
     security_groups: Annotated[
-        list[Annotated[str, Field(pattern=r"^sg-[0-9a-f]{8,17}$")]],
+        list[
+            Annotated[
+                str,
+                Field(pattern=r"^sg-[0-9a-f]{8,17}$"),
+                Error("must be the id of a security group, such as sg-0123456789abcdef0"),
+            ]
+        ],
         Field(max_length=5, json_schema_extra=UNIQUE),
         AfterValidator(each_once),
     ] = Field(default_factory=list, validate_default=True)
@@ -446,8 +482,14 @@ class AwsTargetBody(Body):
     """One call to an AWS API."""
 
     type: Literal["aws"]
-    service: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,63}$")]
-    action: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9]{0,127}$")]
+    service: Annotated[
+        str, Field(pattern=r"^[a-z0-9-]{1,63}$"), Error("must be boto3's name of a service, such as ecs")
+    ]
+    action: Annotated[
+        str,
+        Field(pattern=r"^[A-Z][A-Za-z0-9]{0,127}$"),
+        Error("must be the name of an action in capitals, such as UpdateService"),
+    ]
     parameters: dict[str, Any] = Field(default_factory=dict)
     role: Annotated[str, Named("roles")]
 
@@ -488,6 +530,9 @@ TargetBody = Annotated[
     | TaskTargetBody,
     Field(discriminator="type"),
 ]
+
+TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda", "function": "..."}'
+"""The remedy for a missing target."""
 
 TARGET_BODIES: Mapping[str, type[Body]] = {
     get_args(model.model_fields["type"].annotation)[0]: model for model in get_args(get_args(TargetBody)[0])

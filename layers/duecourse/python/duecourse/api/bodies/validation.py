@@ -13,46 +13,41 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin
 
+from annotated_types import Ge, Le
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from duecourse.api.answers import Document, job_document
 from duecourse.api.bodies.definition_body import (
+    MAX_FINISH_SECONDS,
     OF_SCHEDULES,
     OVERLAP_BODIES,
     SILENCE,
-    AfterCompletionBody,
-    BreakerBody,
-    ConcurrencyBody,
     JobBody,
-    MissedBody,
-    RateBody,
-    ResultLocationBody,
-    RetryBody,
-    SpreadBody,
     StepBody,
     WorkflowBody,
-    silence,
 )
 from duecourse.api.bodies.models import OWN, Body, Rules, unfit, write_json
-from duecourse.api.bodies.target_bodies import AUTH_BODIES, TARGET_BODIES, SignBody, task_problem
+from duecourse.api.bodies.target_bodies import AUTH_BODIES, TARGET_BODIES, TARGET_FORM, task_problem
 from duecourse.api.problems import MAX_FAULTS, FieldFault, Problem, invalid, pointer
 from duecourse.api.request import MAX_BODY_BYTES, Request
+from duecourse.domain.declared import Each, Error, Needed
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.document import definition_fields
 from duecourse.domain.jobs.job import COMPLETION_SECONDS, Completion, Job, JobState, Overlap
+from duecourse.domain.jobs.rules import silence
 from duecourse.domain.runs.rendering import oversized_parts, unsendable_parts
 from duecourse.domain.targets.kinds import TARGETS
 from duecourse.domain.targets.targets import TaskTarget
 from duecourse.domain.targets.template import CALL_NAMES, CALLBACK_NAMES, check_document, check_template
 from duecourse.domain.tenants.quota import (
     MAX_ECS_CHARACTERS,
-    MAX_FINISH_SECONDS,
     MAX_PARAMETER_BYTES,
     MAX_PAYLOAD_BYTES,
 )
@@ -286,53 +281,13 @@ def postable(job: Job) -> Document:
     return document
 
 
-_MODELS: Mapping[str, type[BaseModel]] = {
-    "retry": RetryBody,
-    "missed": MissedBody,
-    "after_completion": AfterCompletionBody,
-    "concurrency": ConcurrencyBody,
-    "results": ResultLocationBody,
-    "rate": RateBody,
-    "breaker": BreakerBody,
-    "spread": SpreadBody,
-}
-
 _UNIONS = ("schedule", "calendar", "target", "overlap", "finish_by")
 """The fields of union types. Pydantic adds the variant's tag to the location of their errors, but the document has no
 such part.
 """
 
 _WORKFLOW = "cannot be used here; use PUT /v1/workflows/<id> to create the workflow with its jobs"
-_TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda", "function": "..."}'
 _KINDS = ", ".join(TARGET_BODIES)
-
-_REQUIRED = {
-    "WorkflowBody/jobs": "is required: list the steps by the ids of their jobs, such as "
-    '{"extract": {}, "load": {"after": ["extract"]}}',
-    "/schedule": "is required: write cron such as 0 9 * * 1, rate(5 minutes) or at(2026-01-31T09:00:00), "
-    "or null for a job that runs only on demand",
-    "/target": f'is required: {_TARGET_FORM}, or "task" with the name of a registered task',
-    **{
-        f"/target/{name}": f"is required: write {each.wanted}"
-        for kind in TARGETS.values()
-        for name, each in kind.fields.items()
-        if each.wanted is not None
-    },
-    "/target/sign/secret": "is required: write the name of the secret to sign with",
-    "/target/auth/username": "is required: write the user name",
-    "/target/auth/secret": "is required: write the name of the secret with the password or the client secret",
-    "/target/auth/token_url": "is required: write the token URL, such as https://login.example.com/oauth2/token",
-    "/target/auth/audience": "is required: write the audience of the token, such as https://example.com",
-    "/target/auth/client_id": "is required: write the id of the client",
-    "/after_completion/delete_after_seconds": "is required: write a number of seconds, or null for never",
-    "/concurrency/key": "is required: write the key that the runs share, such as crm-{{payload.region}}",
-    "/concurrency/limit": "is required: write how many runs with the key may be active",
-    "/results/bucket": "is required: write the name of the bucket",
-    "/rate/key": "is required: write the key that the runs share, such as crm-{{payload.region}}",
-    "/rate/per_minute": "is required: write how many attempts with the key may start per minute",
-    "/breaker/failures": "is required: write after how many failed attempts in a row it opens",
-    "/overlap/queue": 'is required: write how many runs may wait, such as {"queue": 10}',
-}
 
 _OVERLAP = (
     f'must be one of {", ".join(Overlap)}, or {{"queue": 10}} for a queue of at most ten runs, '
@@ -358,28 +313,9 @@ _TYPES = {
     "list_type": "must be a list, such as [...]",
     "dict_type": 'must be an object of names and values, such as {"name": "value"}',
     "model_type": 'must be an object, such as {"field": "value"}',
-    "model_attributes_type": f"must be an object: {_TARGET_FORM}",
-    "union_tag_not_found": f"is required: {_TARGET_FORM}; the types are {_KINDS}",
+    "model_attributes_type": f"must be an object: {TARGET_FORM}",
+    "union_tag_not_found": f"is required: {TARGET_FORM}; the types are {_KINDS}",
     "union_tag_invalid": f"must be one of {_KINDS}",
-}
-
-_SECRET_FORM = "must be the name of a secret: 1 to 64 letters, digits, _ . and -"
-_RETRY_WORD = "must be a status (503), a class of them (5xx), a code (timeout) or a pattern (Throttling*)"
-_PATTERNS = {
-    "/id": "must be 1 to 64 letters (A-Z, a-z), digits, - or _",
-    "/tags": "must be 1 to 64 letters (A-Z, a-z), digits or _ . : / = + @ -",
-    "/retry/on": _RETRY_WORD,
-    "/retry/never": _RETRY_WORD,
-    "/target/container": "must be 1 to 255 letters, digits, - and _",
-    "/target/subnets": "must be the id of a subnet, such as subnet-0123456789abcdef0",
-    "/target/security_groups": "must be the id of a security group, such as sg-0123456789abcdef0",
-    "/target/sign/secret": _SECRET_FORM,
-    "/target/auth/secret": _SECRET_FORM,
-    "/target/auth/username": "must not contain a colon or control characters",
-    "/target/service": "must be boto3's name of a service, such as ecs",
-    "/results/bucket": "must be the name of a bucket: 3 to 63 lowercase letters, digits, . and -",
-    "/results/prefix": "must be folders of letters, digits and _ . = -, each followed by a slash: reports/daily/",
-    "/target/action": "must be the name of an action in capitals, such as UpdateService",
 }
 
 ALWAYS = "* * * * *"
@@ -535,7 +471,7 @@ def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedul
             faults.setdefault(fault.pointer, fault)
     draft = None
     if body is not None and not faults:
-        draft = _draft(body, tenant, rules)
+        draft = _draft(body, tenant)
         for fault in rendering_faults(draft, rules.tasks):
             faults[fault.pointer] = fault
     if draft is None or faults or written.faults:
@@ -558,10 +494,9 @@ def _validated(
         return None, faults
 
 
-def _draft(body: JobBody, tenant: str, rules: Rules) -> Draft:
+def _draft(body: JobBody, tenant: str) -> Draft:
     document = body.model_dump(exclude={"payload"}) | {"payload": body.payload}
-    precision = rules.default_precision if body.precision is None else body.precision
-    return Draft(tenant=tenant, id=body.id, **definition_fields(document | {"precision": precision}))
+    return Draft(tenant=tenant, id=body.id, **definition_fields(document))
 
 
 def faults_in(error: ValidationError, root: type[BaseModel]) -> Iterator[FieldFault]:
@@ -598,19 +533,23 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
         case _ if place == "/finish_by":
             return _FINISH_BY
         case "missing":
-            return _REQUIRED.get(f"{root.__name__}{place}") or _REQUIRED.get(place, "is required")
+            remedies = [mark.remedy for mark in _marks(location, root, Needed)] or _remedies(location)
+            return f"is required: {remedies[0]}" if remedies else "is required"
         case "union_tag_invalid" if context.get("tag") == "workflow":
             return _WORKFLOW
         case "union_tag_not_found" | "union_tag_invalid" | "model_attributes_type" if place.startswith("/target/auth"):
             return _AUTH
         case "string_pattern_mismatch":
-            return _pattern(place) or f"must be of the form {context['pattern']}"
+            form = f"must be of the form {context['pattern']}"
+            return next((mark.text for mark in _marks(location, root, Error)), form)
         case "literal_error" | "model_type" if place == "/overlap":
             return _OVERLAP
         case "literal_error":
             return f"must be one of {str(context['expected']).replace(chr(39), '').replace(' or ', ', ')}"
         case "greater_than_equal" | "less_than_equal":
-            return _range(location, root) or error["msg"]
+            low = [str(mark.ge) for mark in _marks(location, root, Ge)]
+            high = [str(mark.le) for mark in _marks(location, root, Le)]
+            return f"must be a number from {low[0]} to {high[0]}" if low and high else error["msg"]
         case "string_too_short":
             return "must not be empty"
         case "string_too_long" | "too_long":
@@ -622,40 +561,62 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
             return _TYPES.get(kind, error["msg"])
 
 
-def _pattern(place: str) -> str | None:
-    """Return the required format of the text at `place`, which is a field or a list entry."""
-    return _PATTERNS.get(place) or _PATTERNS.get(place.rpartition("/")[0])
+_VARIANTS: Mapping[str, type[BaseModel]] = {**TARGET_BODIES, **AUTH_BODIES, **OVERLAP_BODIES}
+"""The models of unions by their tags."""
 
 
-def _model_at(location: tuple[int | str, ...], root: type[BaseModel]) -> type[BaseModel] | None:
-    if len(location) == 1:
-        return root
-    if location[0] == "jobs":
-        return StepBody
-    if location[:3] == ("target", "http", "sign") and len(location) > 3:
-        return SignBody
-    if location[:3] == ("target", "http", "auth") and len(location) > 3:
-        return AUTH_BODIES.get(str(location[3]))
-    forms = {"target": TARGET_BODIES, "overlap": OVERLAP_BODIES}.get(str(location[0]))
-    return _MODELS.get(str(location[0])) if forms is None else forms.get(str(location[1]))
+def _found(location: Sequence[int | str], root: type[BaseModel]) -> tuple[type[BaseModel] | None, FieldInfo | None]:
+    """Return the model and the field at a location of pydantic. The field is None if the model does not have it.
+    Locations also contain the tags of unions, names in maps and indexes of lists.
+    """
+    models, model, field = [root], None, None
+    in_map = False
+    for part in location:
+        if isinstance(part, int) or in_map:
+            in_map = False
+        elif len(models) > 1:
+            models = [_VARIANTS[part]] if part in _VARIANTS else []
+        elif models:
+            (model,) = models
+            names = {each.alias or name: each for name, each in model.model_fields.items()}
+            field = names.get(part)
+            models = [] if field is None else list(_models_in(field.annotation))
+            in_map = field is not None and get_origin(field.annotation) is dict
+    return model, field
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models in a type."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+def _marks(location: Sequence[int | str], root: type[BaseModel], kind: type[T]) -> Iterator[T]:
+    """Yield the declarations of a type for the field at a location, or for the entries of its list."""
+    _, field = _found(location, root)
+    pending = [] if field is None else [*field.metadata, field.annotation]
+    for each in pending:
+        if isinstance(each, kind):
+            yield each
+        pending += each.declared if isinstance(each, Each) else (*getattr(each, "__metadata__", ()), *get_args(each))
+
+
+def _remedies(location: Sequence[int | str]) -> list[str]:
+    """Return the remedy for a missing field of a target."""
+    match location:
+        case ("target", str(word), str(name)) if word in TARGETS and (wanted := TARGETS[word].fields[name].wanted):
+            return [f"write {wanted}"]
+    return []
 
 
 def _unknown_field(location: tuple[int | str, ...], root: type[BaseModel]) -> str:
-    model = _model_at(location, root)
+    model, _ = _found(location, root)
     known = sorted(field.alias or name for name, field in model.model_fields.items()) if model is not None else []
     near = get_close_matches(str(location[-1])[:64], known, n=1)
     hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(known)}"
     return f"is not a known field; {hint}"
-
-
-def _range(location: tuple[int | str, ...], root: type[BaseModel]) -> str | None:
-    model = _model_at(location, root)
-    if model is None:
-        return None
-    low = high = None
-    for rule in model.model_fields[str(location[-1])].metadata:
-        low, high = getattr(rule, "ge", low), getattr(rule, "le", high)
-    return f"must be a number from {low} to {high}"
 
 
 def read_body(

@@ -22,7 +22,8 @@ from duecourse.api.request import Request, read_absent, read_expected
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import millisecond
 from duecourse.domain.jobs.calendars import Calendar
-from duecourse.domain.tenants.quota import MAX_CALENDAR_ENTRIES, MAX_DESCRIPTION
+from duecourse.domain.jobs.job import MAX_DESCRIPTION
+from duecourse.domain.tenants.quota import MAX_CALENDAR_ENTRIES
 from duecourse.usecases.jobs.calendars import CalendarInUseError, CalendarUnknownError
 from duecourse_schedules.exclusions import ExclusionError
 from duecourse_schedules.packed import MAX_CALENDAR_CHARACTERS, CalendarSizeError

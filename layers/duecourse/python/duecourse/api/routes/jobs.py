@@ -39,10 +39,9 @@ from duecourse.api.request import Request, etag_of, read_absent, read_expected, 
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import MAX_NAME, MAX_OWNER, Job, JobState
 from duecourse.domain.jobs.spread import Minute, Place
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.domain.tenants.quota import MAX_NAME, MAX_OWNER
 from duecourse.domain.workflows.results import result_faults
 from duecourse.ports import JobFilter, LastRun
 from duecourse.usecases.jobs.change import Created, Draft, Edited

@@ -14,15 +14,15 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import JobId, Millisecond, RunId, Second
 from duecourse.api.api import Answer, Api, route
-from duecourse.api.bodies.definition_body import TemplateKey
 from duecourse.api.bodies.models import LINE, Body, Whole, no_controls, refuse, unfit
+from duecourse.api.bodies.posted import TemplateKey
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems import FieldFault, Problem, invalid, later, shortened
 from duecourse.api.request import IDEMPOTENCY_KEY, Request, read_key, request_key
 from duecourse.api.routes.manual import payload_faults_of
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.instants import millisecond, to_iso
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import MAX_DESCRIPTION, Job
 from duecourse.domain.runs.api_keys import (
     DEFAULT_DAYS,
     DEFAULT_PER_MINUTE,
@@ -38,7 +38,6 @@ from duecourse.domain.runs.api_keys import (
 )
 from duecourse.domain.runs.rendering import literal_payload
 from duecourse.domain.targets.template import TemplateError
-from duecourse.domain.tenants.quota import MAX_DESCRIPTION
 from duecourse.domain.tenants.rate import retry_after
 from duecourse.usecases.runs.api_keys import (
     ApiKeyDraft,

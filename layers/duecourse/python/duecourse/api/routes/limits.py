@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import unquote
 
 from pydantic import Field
@@ -14,8 +14,8 @@ from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, JobId, Millisecond, PageAnswer, RunId, Second
 from duecourse.api.api import Answer, Api, page_answer, route
-from duecourse.api.bodies.definition_body import Burst, Failures, OpenSeconds, PerMinute
 from duecourse.api.bodies.models import Body, Whole
+from duecourse.api.bodies.posted import posted
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS, WRITE
 from duecourse.api.problems import FieldFault, Problem, invalid, later, shortened
@@ -43,18 +43,19 @@ CHANGE = frozenset({WRITE, OPS})
 LimitKey = Annotated[str, Field(pattern=f"^{CONCURRENCY_KEY_PATTERN}$")]
 
 
-class LimitRateBody(Body):
+if TYPE_CHECKING:
+    from duecourse.domain.jobs.job import Breaker as _Breaker
+    from duecourse.domain.jobs.job import Rate as _Rate
+else:
+    _Rate, _Breaker = posted(Rate, key=None), posted(Breaker, key=None)
+
+
+class LimitRateBody(_Rate):
     """The rate of the attempts with the key."""
 
-    per_minute: PerMinute
-    burst: Burst = 1
 
-
-class LimitBreakerBody(Body):
+class LimitBreakerBody(_Breaker):
     """The settings of the circuit breaker of the key."""
-
-    failures: Failures
-    open_seconds: OpenSeconds = 60
 
 
 class LimitBody(Body):

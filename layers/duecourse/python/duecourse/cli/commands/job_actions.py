@@ -13,6 +13,7 @@ import click
 from duecourse.cli.commands.listing import instant_option
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.commands.runs import zone_of_job
+from duecourse.cli.fields import number_option
 from duecourse.cli.output.runs import coming_of, print_found_runs, print_run
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import CliError, Command, UsageError, WaitTimeoutError, plain, read_text, say
@@ -160,8 +161,8 @@ def ping(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
 @click.argument("job_id", metavar="JOB")
 @click.option("--from", "begin", metavar="TIME", required=True, help="The first instant, in the job's zone.")
 @click.option("--to", "end", metavar="TIME", required=True, help="The instant at which the range ends (exclusive).")
-@click.option("--pace", type=click.IntRange(1, 3600), default=1, show_default=True, help="Seconds between two starts.")
-@click.option("--at-once", type=click.IntRange(1, 100), help="The maximum number of active runs; the others wait.")
+@number_option("--pace", "BackfillRequest", "pace_seconds", "Seconds between two starts.")
+@number_option("--at-once", "BackfillRequest", "at_once")
 @click.option("--newest-first", is_flag=True, help="Start with the newest occurrence.")
 @click.option(
     "--only",
@@ -183,7 +184,7 @@ def backfill(
     job_id: str,
     begin: str,
     end: str,
-    pace: int,
+    pace: int | None,
     at_once: int | None,
     newest_first: bool,
     only: Literal["missing", "failed", "all"],

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, yes_option
+from duecourse.cli.fields import number_option
 from duecourse.cli.output.documents import CreatedKey
 from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
@@ -22,9 +23,9 @@ def keys() -> None:
 @keys.command(cls=Command, example="duecourse keys create --scope run:report --days 365")
 @click.option("--scope", required=True, metavar="run:JOB", help="The job that the key can run.")
 @click.option("--description", metavar="TEXT", help="The purpose of the key.")
-@click.option("--days", type=int, metavar="DAYS", help="Expire after this many days; at most 366.  [default: 90]")
-@click.option("--per-minute", type=int, metavar="N", help="Allow this many requests per minute.  [default: 60]")
-@click.option("--debounce", type=int, metavar="SECONDS", help="Start one run for all requests within this time.")
+@number_option("--days", "KeyRequest", "expires_in_days", "Expire after this many days.", "DAYS")
+@number_option("--per-minute", "KeyRequest", "requests_per_minute", "Allow this many requests per minute.", "N")
+@number_option("--debounce", "KeyRequest", "debounce_seconds", metavar="SECONDS")
 @click.option(
     "--debounce-key", metavar="TEMPLATE", help="Debounce only requests with the same value: {{payload.branch}}."
 )

@@ -8,6 +8,7 @@ import click
 
 from duecourse.cli.commands.listing import print_page
 from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
+from duecourse.cli.fields import number_option
 from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, Group, plain, say
@@ -70,18 +71,10 @@ def show(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
 @limits.command("set", cls=Command, example="duecourse limits set crm-eu 5")
 @click.argument("key", metavar="KEY")
 @click.argument("concurrency", metavar="[NUMBER]", type=int, required=False)
-@click.option(
-    "--per-minute", type=int, metavar="NUMBER", help="The number of attempts with the key that start per minute."
-)
-@click.option(
-    "--burst", type=int, metavar="NUMBER", help="The maximum number of attempts that start at once.  [default: 1]"
-)
-@click.option(
-    "--failures", type=int, metavar="NUMBER", help="The number of failures in a row that open the circuit breaker."
-)
-@click.option(
-    "--open-seconds", type=int, metavar="NUMBER", help="The seconds for which the circuit breaker opens.  [default: 60]"
-)
+@number_option("--per-minute", "LimitRate", "per_minute")
+@number_option("--burst", "LimitRate", "burst")
+@number_option("--failures", "LimitBreaker", "failures")
+@number_option("--open-seconds", "LimitBreaker", "open_seconds")
 @api_options
 def set_limit(
     key: str,
@@ -98,12 +91,16 @@ def set_limit(
     """
     breaker: LimitBreaker | None = None
     if failures is not None:
-        breaker = {"failures": failures, "open_seconds": 60 if open_seconds is None else open_seconds}
+        breaker = {"failures": failures}
+        if open_seconds is not None:
+            breaker["open_seconds"] = open_seconds
     elif open_seconds is not None:
         raise click.UsageError("--open-seconds requires --failures; set both")
     rate: LimitRate | None = None
     if per_minute is not None:
-        rate = {"per_minute": per_minute, "burst": 1 if burst is None else burst}
+        rate = {"per_minute": per_minute}
+        if burst is not None:
+            rate["burst"] = burst
     elif burst is not None:
         raise click.UsageError("--burst requires --per-minute; set both")
     elif concurrency is None and breaker is None:

@@ -10,19 +10,17 @@ from hashlib import sha256
 from math import ceil
 from typing import Any
 
+from duecourse.cli.fields import declared
 from duecourse.domain.targets.template import literal, render_template
 from duecourse.domain.tenants.quota import (
-    MAX_AGE_SECONDS,
-    MAX_ATTEMPTS,
     MAX_DEPTH,
     MAX_ECS_CHARACTERS,
     MAX_EXPRESSION,
     MAX_PARAMETER_BYTES,
     MAX_PAYLOAD_BYTES,
-    MAX_START_DEADLINE_SECONDS,
 )
 from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse_schedules.schedule import MAX_JITTER_SECONDS, joined, read_instant
+from duecourse_schedules.schedule import joined, read_instant
 
 LEFT_OUT = 3
 """The exit code if an entry could not be imported."""
@@ -35,13 +33,8 @@ its run within a minute.
 
 Document = dict[str, Any]
 
-_MOST = {
-    ("jitter_seconds",): MAX_JITTER_SECONDS,
-    ("start_deadline_seconds",): MAX_START_DEADLINE_SECONDS,
-    ("retry", "max_attempts"): MAX_ATTEMPTS,
-    ("retry", "max_age_seconds"): MAX_AGE_SECONDS,
-}
-"""The maximum of each number that an import may change. The minimum of each is 1."""
+_LIMITED = (("jitter_seconds",), ("start_deadline_seconds",), ("retry", "max_attempts"), ("retry", "max_age_seconds"))
+"""The numbers of a job that an import may change. The minimum of each is 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +179,12 @@ def _compact(value: Any) -> str:
 
 def _limited(job: Document) -> Iterator[str]:
     """Move the numbers of a job into their limits. Yield a note on each change."""
-    for path, most in _MOST.items():
+    for path in _LIMITED:
         *outer, name = path
         inside = job.get(outer[0], {}) if outer else job
         if name not in inside:
             continue
+        most = declared("JobRequest", *path)["maximum"]
         found, kept = inside[name], min(max(ceil(inside[name]), 1), most)
         inside[name] = kept
         if found != kept or isinstance(found, bool):

@@ -18,7 +18,7 @@ from itertools import islice
 from time import gmtime, strftime
 
 from duecourse.domain.instants import from_iso
-from duecourse.domain.jobs.job import Deadline, Job, Lane, MissedMode, MissedPolicy, Precision
+from duecourse.domain.jobs.job import MAX_FIRINGS, Deadline, Job, Lane, MissedMode, MissedPolicy, Precision
 from duecourse_schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
 from duecourse_schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
 
@@ -191,9 +191,6 @@ def cursor_for(job: Job, after: float) -> Cursor:
         deadlines=job.deadlines,
     )
 
-
-MAX_FIRINGS = 100
-"""The maximum number of runs that one claim enqueues."""
 
 COUNT_LIMIT = 10_000
 """Missed occurrences are counted up to this number. For more occurrences the count is a lower bound."""

@@ -10,14 +10,35 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
+from duecourse.domain.ids import ID_ERROR, ID_PATTERN
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.calendars import calendars_of
 from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
+from duecourse.limits import RESULT_BUCKET, RESULT_PREFIX
 from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse_schedules.exclusions import ExclusionError
-from duecourse_schedules.schedule import Occurrences, occurrences_of
+from duecourse_schedules.schedule import MAX_JITTER_SECONDS, Occurrences, occurrences_of
+
+if TYPE_CHECKING:
+    from annotated_types import Ge, Le, Lt, MaxLen, MinLen
+
+    from duecourse.domain.declared import (
+        Default,
+        Doc,
+        Each,
+        Form,
+        Key,
+        Like,
+        Line,
+        Name,
+        Needed,
+        Numbers,
+        Rule,
+        Without,
+    )
+    from duecourse.domain.jobs import rules
 
 DUECOURSE = "duecourse"
 """The author of changes without a request: a pause after failures, or the deletion of a completed job."""
@@ -28,6 +49,27 @@ MAX_PRINCIPAL = 256
 def author(by: str | None) -> str:
     """Return the author in a record of a request by this principal (None: Duecourse itself)."""
     return DUECOURSE if by is None else by[:MAX_PRINCIPAL]
+
+
+MAX_NAME, MAX_OWNER, MAX_DESCRIPTION = 256, 128, 500
+"""The maximum numbers of characters. Responses about a job, calls ({{job_name}}) and notices contain these texts."""
+
+MAX_FIRINGS = 100
+"""The maximum number of runs that one claim enqueues."""
+
+TAG_PATTERN = r"[A-Za-z0-9_.:/=+@-]{1,64}"
+TAG_ERROR = "must be 1 to 64 letters (A-Z, a-z), digits or _ . : / = + @ -"
+
+MAX_RUNS = 10_000
+"""The maximum of `max_runs`. Up to this number, missed occurrences are counted exactly."""
+
+MAX_PRIORITY = 9
+"""The highest priority of runs that wait for a concurrency key."""
+
+MAX_ACTIVE_LIMIT = 100
+"""The maximum `active_limit`, the maximum limit of a key, and the maximum burst of a rate. A start reads the records of
+up to this many runs in one request (Amazon DynamoDB API Reference, "BatchGetItem": at most 100 items).
+"""
 
 
 class JobState(StrEnum):
@@ -111,37 +153,72 @@ _LIMITED = replace(Overlap.ALLOW.rule, waits=True)
 
 @dataclass(frozen=True, slots=True)
 class Concurrency:
-    """Runs with the same `key` share a limit, whatever their jobs. `key` is a template (domain.runs.rendering). `limit`
-    is the maximum number of these runs that are active, unless a limit is stored for the key. Waiting runs with a
-    higher `priority` (0 to 9) start first.
+    """A limit that runs of several jobs share. Further runs wait for a place.
+
+    A limit that is stored for the key replaces `limit`.
     """
 
-    key: str
-    limit: int
-    priority: int = 0
+    key: Annotated[
+        str,
+        Doc("Runs with the same key share the limit. A template, such as crm-{{payload.region}}."),
+        Needed("write the key that the runs share, such as crm-{{payload.region}}"),
+        Key(),
+    ]
+    limit: Annotated[
+        int,
+        Ge(1),
+        Le(MAX_ACTIVE_LIMIT),
+        Doc("The maximum number of active runs with the key. PUT /v1/limits/{key} replaces it."),
+        Needed("write how many runs with the key may be active"),
+    ]
+    priority: Annotated[int, Ge(0), Le(MAX_PRIORITY), Doc("Waiting runs with a higher number start first.")] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ResultLocation:
-    """A bucket in which results are stored, and the prefix of their keys (domain.jobs.result_buckets)."""
+    """The bucket that receives the results. The stage must allow it."""
 
-    bucket: str
-    prefix: str
-
-
-MAX_PER_MINUTE = 30_000
-"""The highest rate of a key: 500 starts per second, half of the writes that an item can take."""
+    bucket: Annotated[
+        str,
+        Form(RESULT_BUCKET, "must be the name of a bucket: 3 to 63 lowercase letters, digits, . and -"),
+        Needed("write the name of the bucket"),
+        Rule(rules.bucket_allowed),
+    ]
+    prefix: Annotated[
+        str,
+        Form(RESULT_PREFIX, "must be folders of letters, digits and _ . = -, each followed by a slash: reports/daily/"),
+        Doc(
+            "The prefix of the objects' keys: folders, such as reports/daily/. It must start with your prefix in this "
+            "bucket, which is the default."
+        ),
+        Default(rules.own_prefix),
+        Rule(rules.prefix_allowed),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Runs with the same `key`, a template as in Concurrency, share a rate: at most `per_minute` of their attempts
-    start per minute, and at most `burst` of them at once, unless a rate is stored for the key.
+    """A rate that attempts of several jobs share. Further runs wait.
+
+    A rate that is stored for the key replaces these values.
     """
 
-    key: str
-    per_minute: int
-    burst: int
+    key: Annotated[
+        str,
+        Doc("Attempts with the same key share the rate. A template, such as crm-{{payload.region}}."),
+        Needed("write the key that the runs share, such as crm-{{payload.region}}"),
+        Key(),
+    ]
+    per_minute: Annotated[
+        int,
+        Ge(1),
+        Le(30_000),  # 500 starts per second, half of the writes that an item can take
+        Doc("The number of attempts that start per minute."),
+        Needed("write how many attempts with the key may start per minute"),
+    ]
+    burst: Annotated[
+        int, Ge(1), Le(MAX_ACTIVE_LIMIT), Doc("The maximum number of attempts that start at once."), Default(1)
+    ]
 
 
 MAX_OPEN_SECONDS = 900
@@ -150,13 +227,31 @@ MAX_OPEN_SECONDS = 900
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """The circuit breaker of the runs with the same `key`, a template as in Concurrency (None: the host of the target).
-    After this many `failures` in a row it opens for `open_seconds`, unless other settings are stored for the key.
+    """A circuit breaker that attempts of several jobs share. While the target fails, runs wait.
+
+    Settings that are stored for the key replace these values.
     """
 
-    key: str | None
-    failures: int
-    open_seconds: int
+    key: Annotated[
+        str | None,
+        Doc("Attempts with the same key share the breaker. A template. Default: the host of an HTTP target."),
+        Key(),
+        Default(None),
+    ]
+    failures: Annotated[
+        int,
+        Ge(1),
+        Le(100),
+        Doc("The number of failed attempts in a row after which it opens."),
+        Needed("write after how many failed attempts in a row it opens"),
+    ]
+    open_seconds: Annotated[
+        int,
+        Ge(1),
+        Le(MAX_OPEN_SECONDS),
+        Doc("How long it stays open. If the first attempt after that fails, it opens for twice as long."),
+        Default(60),
+    ]
 
 
 class Completion(StrEnum):
@@ -238,17 +333,17 @@ class NoticeFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NotifyTarget:
-    """The job whose run delivers a notice, and the format of its payload."""
+    """The job whose run delivers a notice as its payload."""
 
-    job: str
-    format: NoticeFormat = NoticeFormat.JSON
+    job: Annotated[str, Form(ID_PATTERN, ID_ERROR)]
+    format: Annotated[NoticeFormat, Doc("The format of the payload.")] = NoticeFormat.JSON
 
 
 @dataclass(frozen=True, slots=True)
 class NotifyRule:
-    """The notices about a job that are delivered `to` a target."""
+    """Notices that are delivered to one target."""
 
-    on: tuple[NoticeCause, ...]
+    on: Annotated[tuple[NoticeCause, ...], MinLen(1), MaxLen(6), Each(Without("test"))]
     to: NotifyTarget
 
 
@@ -271,16 +366,16 @@ class MissedMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MissedPolicy:
-    """The policy for missed occurrences.
+    """The policy for occurrences that were not enqueued in time.
 
-    An occurrence is missed if it is not enqueued within `grace_seconds` after it was due. `max_missed` bounds
-    `run_all`. It is at most 100: one claim then covers all missed occurrences, and the enqueued runs depend only on the
-    cursor.
+    An occurrence is missed if it is not enqueued within `grace_seconds` after it was due. A normal start is up to two
+    seconds late and must not count as missed. `max_missed` bounds `run_all`, so that one claim covers all missed
+    occurrences, and the enqueued runs depend only on the cursor.
     """
 
-    mode: MissedMode = MissedMode.RUN_ONCE
-    grace_seconds: int = 60
-    max_missed: int = 10
+    mode: Annotated[MissedMode, Name("policy")] = MissedMode.RUN_ONCE
+    grace_seconds: Annotated[int, Ge(5), Le(DAY_SECONDS)] = 60
+    max_missed: Annotated[int, Ge(1), Le(MAX_FIRINGS)] = 10
 
 
 class Backoff(StrEnum):
@@ -293,7 +388,7 @@ class Backoff(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The retry policy of a job. A run has at most `max_attempts` attempts (1: no retry).
+    """The number of attempts, the wait between them, and the failures that are retried.
 
     The delay after attempt n is between `min_seconds` and a bound b(n). Examples for `min_seconds` = 2:
 
@@ -306,18 +401,27 @@ class RetryPolicy:
     has no jitter.
 
     `on` lists the failures that are retried (None: the target's default). `never` lists the failures that are not
-    retried. An entry is an HTTP status (`503`), a class of them (`5xx`), a code (`timeout`, `ThrottlingException`) or a
-    pattern (`Throttling*`). No retry is planned later than `max_age_seconds` after the run was due or was last
-    redriven.
+    retried. No retry is planned later than `max_age_seconds` after the run was due or was last redriven.
     """
 
-    max_attempts: int = 4
+    max_attempts: Annotated[int, Ge(1), Le(100)] = 4  # after 100 failures, another attempt is unlikely to succeed
     backoff: Backoff = Backoff.EXPONENTIAL
-    min_seconds: float = 2
-    max_seconds: float = 3600
-    on: tuple[str, ...] | None = None
-    never: tuple[str, ...] = ()
-    max_age_seconds: int | None = None
+    min_seconds: Annotated[float, Ge(0), Le(DAY_SECONDS)] = 2
+    max_seconds: Annotated[float, Ge(0), Le(DAY_SECONDS), Rule(rules.above_minimum)] = 3600
+    on: Annotated[
+        tuple[str, ...] | None,
+        MaxLen(20),  # each entry is compared with each failure; a pattern covers many codes
+        Doc("Statuses (503), classes of statuses (5xx), error codes (timeout) or patterns (Throttling*)."),
+        Each(
+            Form(
+                r"[A-Za-z0-9_.*-]{1,64}",
+                "must be a status (503), a class of them (5xx), a code (timeout) or a pattern (Throttling*)",
+            ),
+            Numbers(0),
+        ),
+    ] = None
+    never: Annotated[tuple[str, ...], Like("on")] = ()
+    max_age_seconds: Annotated[int | None, Ge(1), Le(30 * DAY_SECONDS)] = None
 
     def worth(self, failed: Failed) -> bool:
         """Return whether this failure is retried. It never is if the target forbids it."""
@@ -350,20 +454,6 @@ def _names(word: str, code: str) -> bool:
     return fnmatchcase(code, word) or code == f"http.{word}"
 
 
-MAX_RUNS = 10_000
-"""The maximum of `max_runs`. Up to this number, missed occurrences are counted exactly."""
-
-MAX_QUEUE_LIMIT = 1000
-"""The maximum of `queue_limit`. One query can count this many entries of a wait queue."""
-
-MAX_PRIORITY = 9
-"""The highest priority of runs that wait for a concurrency key."""
-
-MAX_ACTIVE_LIMIT = 100
-"""The maximum `active_limit`, the maximum limit of a key, and the maximum burst of a rate. A start reads the records of
-up to this many runs in one request (Amazon DynamoDB API Reference, "BatchGetItem": at most 100 items).
-"""
-
 SHORT_TIMEOUT_SECONDS = 90
 """The longest attempt in the lanes high, normal and low. Longer attempts run in the `long` lane."""
 
@@ -383,9 +473,20 @@ ONE_OFF_KEPT_SECONDS = DAY_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class AfterCompletion:
-    """The policy for a job that has ended: it is deleted this long after its end (None: never)."""
+    """What happens to a job that has ended.
 
-    delete_after_seconds: int | None = None
+    The minimum allows for clocks that differ, and for clients that read how the job ended. The clean-up removes ended
+    jobs after the maximum in any case.
+    """
+
+    delete_after_seconds: Annotated[
+        int | None,
+        Ge(60),
+        Le(90 * DAY_SECONDS),
+        Doc("The time from the end of the job to its removal; null: the job is not removed."),
+        Needed("write a number of seconds, or null for never"),
+        Default(...),
+    ] = None
 
 
 REMEMBERED_DEFINITIONS = 20
@@ -421,84 +522,160 @@ MAX_SPREAD_MINUTES = 60
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The job runs `offset_minutes` after each of its occurrences, at a quiet minute of the first `within_minutes`.
-    `offset_minutes` is None until the offset is chosen; in a stored job, it is always set.
+    """The range of minutes after each occurrence from which a quiet minute is chosen, and the chosen minute.
+
+    In a stored job, `offset_minutes` is always set.
     """
 
-    within_minutes: int
-    offset_minutes: int | None = None
+    within_minutes: Annotated[
+        int, Ge(2), Le(MAX_SPREAD_MINUTES), Doc("The number of minutes, including that of the occurrence.")
+    ]
+    offset_minutes: Annotated[
+        int | None,
+        Ge(0),
+        Lt(MAX_SPREAD_MINUTES),
+        Doc(
+            "The delay of each run. If it is missing, it is chosen when the job is created, and again when its "
+            "schedule or `within_minutes` changes."
+        ),
+        Rule(rules.is_within),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobDefinition:
-    """The fields that a job's owner sets.
+class CommonDefinition:
+    """The fields that a job and a workflow share.
 
-    A field added here is stored and returned under its name. The API's model of the same name validates it.
-
-    - `owner`, `runbook_url`: the owner, and instructions for the person who is paged for a dead run.
-    - `estimated_seconds`: a large value puts the job into the `long` lane.
-    - `start_deadline_seconds`: a run is skipped if it has not started within this time after it was due.
-    - `start_within_seconds`, `finish_by`, `on_deadline`: the deadlines of a run, and the effect of a missed one.
-    - `pause_on_failure`: the job is paused after this many dead runs in a row.
-    - `completion_seconds`, `heartbeat_seconds`: with `completion` CALLBACK, the longest wait from the start of the
-      attempt, and the longest interval between two heartbeats.
-    - `events`: the outcomes that are published to the event bus.
-    - `notify`: the notices about the job, and the jobs that deliver them.
-    - `max_runs`: the maximum number of occurrences that come due.
-    - `exclude`, `jitter_seconds`, `spread`: change the occurrences of the schedule (duecourse_schedules.schedule).
-      `exclude` also contains copies of calendars (domain.jobs.calendars).
+    - `exclude` also contains copies of calendars (domain.jobs.calendars).
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
-    - `concurrency`: the key whose limit the runs share with runs of other jobs.
-    - `results`: the bucket and prefix that receive a copy of each result (None: the stage's own bucket).
-    - `rate`: the key whose rate the runs share with runs of other jobs.
-    - `breaker`: the circuit breaker that the runs share with runs of other jobs.
-    - `ping_url`: the address of an external monitor, which is requested after each successful run.
-    - `expect_every`: the job expects pings at least this often (seconds), and runs if they stop. Its schedule is the
-      rate of this interval, whose anchor is the last ping.
-    - `after_completion`: None is the default, which deletes only one-off jobs after their end.
     """
 
-    name: str = ""
-    owner: str = ""
-    description: str = ""
-    runbook_url: str | None = None
+    name: Annotated[str, MaxLen(MAX_NAME), Line()] = ""
+    owner: Annotated[str, MaxLen(MAX_OWNER), Doc("The team or person responsible for the job."), Line()] = ""
+    description: Annotated[str, MaxLen(MAX_DESCRIPTION), Doc("The purpose of the job, in one line."), Line()] = ""
+    runbook_url: Annotated[
+        str | None,
+        Doc("The address of the instructions for failures."),
+    ] = None
     schedule: ScheduleSpec
     exclude: tuple[str, ...] = ()
-    jitter_seconds: int = 0
-    spread: Spread | None = None
-    max_runs: int | None = None
-    target: Target
-    payload: Any = None
-    priority: Lane = Lane.NORMAL
-    timeout_seconds: int = 30
-    estimated_seconds: int | None = None
-    start_deadline_seconds: int | None = None
-    start_within_seconds: int | None = None
-    finish_by: int | str | None = None
-    on_deadline: OnDeadline = OnDeadline.NOTIFY
-    completion: Completion = Completion.RESPONSE
-    completion_seconds: int = COMPLETION_SECONDS
-    heartbeat_seconds: int | None = None
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    pause_on_failure: int | None = None
-    notify: tuple[NotifyRule, ...] = ()
+    jitter_seconds: Annotated[int, Ge(0), Le(MAX_JITTER_SECONDS)] = 0
+    spread: Annotated[
+        Spread | None,
+        Doc("Runs the job at a quiet minute after each occurrence, according to the upcoming load."),
+        Rule(rules.fits_into_an_hour),
+    ] = None
+    max_runs: Annotated[int | None, Ge(1), Le(MAX_RUNS)] = None
+    ping_url: Annotated[
+        str | None,
+        Doc(
+            "The address of an external monitor, which is requested (GET) after each successful run.",
+            "https://hc.example.com/ping/3f1c",
+        ),
+    ] = None
+    payload: Annotated[
+        Any, Doc("Any JSON up to 200 KB, sent to the target; its strings are templates ({{due_at}}).")
+    ] = None
+    priority: Annotated[Lane, Without("long")] = Lane.NORMAL
+    # a run is skipped if it has not started within this time: half of the 14 days for which a lane keeps a message
+    start_deadline_seconds: Annotated[int | None, Ge(1), Le(7 * DAY_SECONDS)] = None
+    start_within_seconds: Annotated[
+        int | None,
+        Like("start_deadline_seconds"),
+        Doc("A notice is sent if a run has not started within this time after it was due."),
+    ] = None
+    finish_by: Annotated[
+        int | str | None,
+        Doc(
+            "A notice is sent if a run has not finished by then: this many seconds after it was due, or at the next "
+            "such time of day (06:00, in the time zone)."
+        ),
+    ] = None
+    on_deadline: Annotated[
+        OnDeadline,
+        Doc("Whether a run that misses one of these deadlines is also cancelled."),
+        Rule(rules.has_deadline),
+    ] = OnDeadline.NOTIFY
+    # after each dead run, twice this number of records are read, to check whether the runs died in a row
+    pause_on_failure: Annotated[int | None, Ge(1), Le(100)] = None
     missed: MissedPolicy = field(default_factory=MissedPolicy)
     overlap: Overlap = Overlap.SKIP
     queue_limit: int | None = None
     active_limit: int | None = None
-    concurrency: Concurrency | None = None
-    results: ResultLocation | None = None
-    rate: Rate | None = None
-    breaker: Breaker | None = None
-    precision: Precision = Precision.SECOND
+    events: Annotated[tuple[EventKind, ...], MaxLen(5), Doc("The outcomes that are sent to the event bus.")] = ()
+    notify: Annotated[
+        tuple[NotifyRule, ...],
+        MaxLen(10),  # each rule causes another run for each notice
+        Doc("The notices about the job, and the jobs that deliver them."),
+    ] = ()
+    # each tag is an item: an edit of all tags writes 40 of the 100 items that a transaction may have
+    tags: Annotated[
+        tuple[str, ...],
+        MaxLen(20),
+        Each(Form(TAG_PATTERN, TAG_ERROR)),
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDefinition(CommonDefinition):
+    """The fields that a job's owner sets.
+
+    A field added here is stored and returned under its name, and can be posted (api/bodies/posted.py).
+
+    - `completion_seconds`, `heartbeat_seconds`: with `completion` CALLBACK, the longest wait from the start of the
+      attempt, and the longest interval between two heartbeats.
+    - `expect_every`: the schedule of the job is the rate of this interval, whose anchor is the last ping.
+    """
+
+    target: Target
+    expect_every: Annotated[
+        int | None,
+        Ge(60),
+        Le(31 * DAY_SECONDS),
+        Doc(
+            "The longest time between two pings (POST /v1/jobs/{id}/ping). The job runs if no ping arrives within it. "
+            "Its schedule must be null."
+        ),
+        Rule(rules.sets_the_schedule),
+    ] = None
+    timeout_seconds: Annotated[int, Ge(1), Le(LONG_TIMEOUT_SECONDS)] = 30
+    # determines the lane and the estimated cost of a backfill
+    estimated_seconds: Annotated[int | None, Ge(1), Le(DAY_SECONDS)] = None
+    completion: Completion = Completion.RESPONSE
+    # the called program needs time to start; a month is sufficient for work by people
+    completion_seconds: Annotated[
+        int, Ge(10), Le(30 * DAY_SECONDS), Rule(rules.needs_a_callback), Rule(rules.above_timeout), Default(None)
+    ] = COMPLETION_SECONDS
+    # each heartbeat costs a request and a write, and a slow request must not end the run
+    heartbeat_seconds: Annotated[int | None, Ge(5), Le(DAY_SECONDS), Rule(rules.needs_a_callback)] = None
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    precision: Annotated[Precision, Default(rules.stage_precision)] = Precision.SECOND
+    concurrency: Annotated[
+        Concurrency | None,
+        Doc("The limit that the runs share with those of other jobs."),
+        Rule(rules.may_wait_for_a_place),
+    ] = None
+    results: Annotated[ResultLocation | None, Doc("The bucket for the results; null: the stage keeps them.")] = None
+    rate: Annotated[
+        Rate | None, Doc("The rate that the attempts share with those of other jobs."), Rule(rules.may_wait_for_a_call)
+    ] = None
+    breaker: Annotated[
+        Breaker | None,
+        Doc("The circuit breaker that the attempts share with those of other jobs."),
+        Rule(rules.may_wait_for_a_call),
+        Rule(rules.has_a_key),
+    ] = None
     delivery: Delivery = Delivery.AT_LEAST_ONCE
-    idempotency_key: str | None = None
-    events: tuple[EventKind, ...] = ()
-    tags: tuple[str, ...] = ()
-    after_completion: AfterCompletion | None = None
-    ping_url: str | None = None
-    expect_every: int | None = None
+    after_completion: Annotated[
+        AfterCompletion | None,
+        Doc(
+            "For a job that ends: its schedule is at(...), or it has end or max_runs. Default: a job with the schedule "
+            "at(...) is removed after one day unless its run is DEAD; others are not removed."
+        ),
+        Rule(rules.ends),
+    ] = None
+    idempotency_key: Annotated[str | None, Doc("A template; the same for every attempt of a run.")] = None
 
     @property
     def notified_jobs(self) -> frozenset[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from duecourse.domain.jobs.cursor import (
-    MAX_FIRINGS,
     Cursor,
     Firing,
     PlannedResume,
@@ -14,7 +13,7 @@ from duecourse.domain.jobs.cursor import (
     range_before,
     standing,
 )
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.job import MAX_FIRINGS, Job, JobState
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.jobs.cursor import MAX_FIRINGS, Cursor, Row
-from duecourse.domain.jobs.job import Job, JobState
+from duecourse.domain.jobs.cursor import Cursor, Row
+from duecourse.domain.jobs.job import MAX_FIRINGS, Job, JobState
 from duecourse.domain.jobs.pause import after_pause, ended, runs_left
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.schedule import Occurrences
