@@ -272,7 +272,7 @@ MUTANTS = (
     Mutant(
         "a run that waits for a circuit breaker uses an attempt",
         "waits: Queued | Retrying = _not_begun(run)",
-        "waits: Queued | Retrying = replace(_not_begun(run), attempt=int(breaker))",
+        "waits: Queued | Retrying = replace(_not_begun(run), attempt=int(wait.gate == 'breaker'))",
         "probes",
     ),
     Mutant(
@@ -284,8 +284,8 @@ MUTANTS = (
     ),
     Mutant(
         "a run that waits for a circuit breaker shows a rate",
-        "in_turn=later.in_turn, breaker=breaker)",
-        "in_turn=later.in_turn, breaker=False)",
+        'GateWait("breaker" if breaker else "rate", key',
+        'GateWait("rate", key',
         "probes",
     ),
     Mutant(

@@ -213,7 +213,7 @@ class PlacelessRuns:
         return getattr(self._of, name)
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
-        waits = isinstance(run, Retrying) and run.rate_key is not None
+        waits = isinstance(run, Retrying) and run.wait is not None
         return self._of.write(replace(run, key=None) if waits else run, previous)
 
 

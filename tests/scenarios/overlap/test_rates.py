@@ -22,7 +22,7 @@ from duecourse.domain.jobs.job import (
 )
 from duecourse.domain.runs.document import run_document
 from duecourse.domain.runs.rate import Hold
-from duecourse.domain.runs.states import Queued, Run, RunState, Skipped
+from duecourse.domain.runs.states import GateWait, Queued, Run, RunState, Skipped, gate_wait
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import around, lost, throttled
@@ -68,7 +68,7 @@ def _of(made: Job) -> dict[str, Any]:
 
 def waits(world: World) -> Run:
     """The run that waits for the rate, the first one of several."""
-    found = [run for run in all_runs(world) if isinstance(run, Queued) and run.rate_key is not None]
+    found = [run for run in all_runs(world) if isinstance(run, Queued) and run.wait is not None]
     return min(found, key=lambda run: run.not_before or 0.0)
 
 
@@ -287,7 +287,7 @@ def test_rates_caught_up_run_with_jitter_does_not_ask_again_and_again_before_its
         world.clock.advance(1)
     (caught_up,) = (run for run in all_runs(world) if run.count > 1)
     assert isinstance(caught_up, Skipped)
-    assert (caught_up.reason, caught_up.rate_key) == ("start_deadline", "crm")
+    assert caught_up.reason == "start_deadline"
     assert handled < 40
 
 
@@ -332,7 +332,10 @@ def test_rates_status_has_the_runs_that_wait_and_until_when(world: World) -> Non
     on_demand(world)
     asked(world, 3)
     found = world.office.api.key_limits.get("default", "crm")
-    assert [(run.rate_key, run.not_before) for run in found.rated] == [("crm", NOON + 10), ("crm", NOON + 20)]
+    assert [(run.wait and run.wait.key, run.not_before) for run in found.rated] == [
+        ("crm", NOON + 10),
+        ("crm", NOON + 20),
+    ]
     listed, _ = world.office.api.key_limits.page("default", limit=10, after=None)
     assert [(each.key, each.waiting, each.rated) for each in listed] == [("crm", 0, 2)]
 
@@ -480,7 +483,7 @@ def test_rates_run_whose_worker_dies_keeps_its_instant_of_the_line(world: World)
     world.wheel.refuse = lambda _: True
     world.handle(held)  # it has recorded the instant, and its message is not sent
     world.wheel.refuse = accepts
-    assert world.office.record(run).rate_key == "crm"
+    assert gate_wait(world.office.record(run)) == GateWait("rate", "crm", in_turn=True)
     asked(world, 5)
     world.until(NOON + 170)
     assert world.office.record(run).state is RunState.SUCCEEDED

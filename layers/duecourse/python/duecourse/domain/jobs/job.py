@@ -6,11 +6,12 @@ and missed occurrences.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 from typing import Any, Final, Self
 
 from duecourse.domain.instants import DAY_SECONDS
@@ -158,6 +159,12 @@ class Breaker:
     key: str | None
     failures: int
     open_seconds: int
+
+
+TIMED_GATES: Mapping[str, str] = MappingProxyType({"rate": "rate", "breaker": "circuit breaker"})
+"""The fields of a job that can make its runs wait until a known instant, each with the words for it. Each sets
+the limit of a gate.
+"""
 
 
 class Completion(StrEnum):

@@ -16,7 +16,7 @@ from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.calendars import PAUSE, id_of
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
-from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Tombstone
+from duecourse.domain.jobs.job import TIMED_GATES, Job, JobSnapshot, JobState, Tombstone
 from duecourse.domain.jobs.pause import after_pause
 from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.states import (
@@ -30,6 +30,7 @@ from duecourse.domain.runs.states import (
     Skipped,
     Succeeded,
     Waiting,
+    gate_wait,
     reason_of,
 )
 from duecourse_schedules import ScheduleError, compile_schedule
@@ -171,9 +172,10 @@ def _told(run: Run) -> str:
             until = to_iso(int(run.deadlines.waiting_until))
             return f"Its target was called, and it waits for the callback until {until}."
         case Retrying():
-            what = "circuit breaker" if run.breaker else "rate"
-            rate = "" if run.rate_key is None else f"; it waits for the {what} of the key {run.rate_key}"
-            return f"Attempt {run.attempt} failed; the next one starts at {to_iso(int(run.not_before))}{rate}."
+            wait = (
+                "" if run.wait is None else f"; it waits for the {TIMED_GATES[run.wait.gate]} of the key {run.wait.key}"
+            )
+            return f"Attempt {run.attempt} failed; the next one starts at {to_iso(int(run.not_before))}{wait}."
         case Cancelled():
             because = {
                 "deleted": " because the job was deleted",
@@ -188,9 +190,9 @@ def _told(run: Run) -> str:
         case Queued():
             if run.waiting_since is None:
                 return "It is in the queue of its lane."
-            if run.rate_key is not None and run.not_before is not None:
-                what = "circuit breaker" if run.breaker else "rate"
-                return f"It waits for the {what} of the key {run.rate_key} until {to_iso(int(run.not_before))}."
+            if run.wait is not None and run.not_before is not None:
+                until = to_iso(int(run.not_before))
+                return f"It waits for the {TIMED_GATES[run.wait.gate]} of the key {run.wait.key} until {until}."
             what = "of the job" if run.key is None else f"with the concurrency key {run.key}"
             return (
                 f"It has been in the wait queue since {to_iso(int(run.waiting_since))}: it waits for the end of an "
@@ -220,7 +222,8 @@ def with_key(found: Explanation, run: Run, around: ExplainContext, now: float) -
         found = replace(found, sentence=f"{found.sentence} The limit of the key {run.key} is 0: no run with it starts.")
     paused_until = around.paused_until or 0.0
     if paused_until > now and around.breaker is None:
-        until, key = to_iso(int(paused_until)), run.rate_key or run.key
+        wait = gate_wait(run)
+        until, key = to_iso(int(paused_until)), run.key if wait is None else wait.key
         paused = f"The key {key} is paused until {until}: a target sent Retry-After, or an operator holds it."
         found = replace(found, sentence=f"{found.sentence} {paused}", facts={**found.facts, "paused_until": until})
     if (breaker := around.breaker) is not None:

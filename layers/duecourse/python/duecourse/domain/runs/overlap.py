@@ -19,6 +19,7 @@ from duecourse.domain.runs.decision import LEASE_MARGIN_SECONDS, STEPS_FAILED, R
 from duecourse.domain.runs.states import (
     Deadlines,
     Final,
+    GateWait,
     Queued,
     Retrying,
     Run,
@@ -204,7 +205,7 @@ def waits_with_lock(run: Run | None) -> bool:
     """Return whether the run waits for a place of its key, a rate or a circuit breaker. It has the lock of its job
     meanwhile.
     """
-    return isinstance(run, Queued) and (run.key is not None or run.rate_key is not None)
+    return isinstance(run, Queued) and (run.key is not None or run.wait is not None)
 
 
 def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
@@ -226,7 +227,7 @@ def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
             return _lost(holder, starting, now) is None
         case Running() | Waiting() | Retrying() if holder.attempt >= attempt:
             return False
-        case Queued(not_before=float(until)) | Retrying(rate_key=str(), not_before=until) if holder.key == key:
+        case Queued(not_before=float(until)) | Retrying(wait=GateWait(), not_before=until) if holder.key == key:
             return starting or now < until + PLACE_KEPT_SECONDS
         case _:
             return starting  # its start is not recorded yet

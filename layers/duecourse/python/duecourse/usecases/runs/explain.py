@@ -21,7 +21,7 @@ from duecourse.domain.runs.explain import (
     with_pause,
 )
 from duecourse.domain.runs.overlap import PAUSE, line_of
-from duecourse.domain.runs.states import Dead, Queued, Retrying, Run, RunState
+from duecourse.domain.runs.states import Dead, Queued, Retrying, Run, RunState, gate_wait
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.workflows.explain import instead_of, step_in, waiting_for
 from duecourse.domain.workflows.graph import read_ref
@@ -216,28 +216,28 @@ class Explain:
         """Return the end of the pause of the key for which the run waits (UTC seconds). This takes one read."""
         if not isinstance(run, Queued | Retrying):
             return None
-        if run.rate_key is not None and not run.breaker:
-            return self.wait_queues.spent(run.tenant, run.rate_key).held / 1_000_000 or None
-        key = run.rate_key if run.breaker else run.key
+        if run.wait is not None and run.wait.gate == "rate":
+            return self.wait_queues.spent(run.tenant, run.wait.key).held / 1_000_000 or None
+        key = run.key if run.wait is None else run.wait.key
         if key is None:
             return None
         pause = self.runs.locks(run.tenant, key_line(key)).get(PAUSE)
         return None if pause is None else pause.until
 
     def _breaker(self, run: Run) -> BreakerState | None:
-        waits = isinstance(run, Queued | Retrying) and run.breaker
-        return self.wait_queues.breaker(run.tenant, run.rate_key) if waits and run.rate_key is not None else None
+        wait = gate_wait(run)
+        return self.wait_queues.breaker(run.tenant, wait.key) if wait is not None and wait.gate == "breaker" else None
 
     def _line(self, run: Run, now: float) -> tuple[str, ...]:
         """Return the wait queue that contains the run, if it may wait. This takes one query."""
         waits = isinstance(run, Queued | Dead) or (isinstance(run, Retrying) and run.not_before <= now)
-        if not waits or run.rate_key is not None:
+        if not waits or gate_wait(run) is not None:
             return ()
         return tuple(each.run_id for each in self.wait_queues.waiting(run.tenant, line_of(run), limit=MAX_WAITING))
 
     def _closed(self, run: Run) -> bool:
         """Return whether the key for which the run waits has the stored limit 0. This takes one read."""
-        if not isinstance(run, Queued) or run.key is None or run.rate_key is not None:
+        if not isinstance(run, Queued) or run.key is None or run.wait is not None:
             return False
         stored = self.jobs.key_limits.get(run.tenant, run.key)
         return stored is not None and stored.concurrency == 0

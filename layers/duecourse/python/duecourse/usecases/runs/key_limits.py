@@ -107,7 +107,7 @@ class KeyLimitsInUse:
     def status(self, tenant: str, key: str) -> KeyStatus:
         """Return the status of a key, even if the key is unknown."""
         line, breaker = key_line(key), self.wait_queues.breaker(tenant, key)
-        timed = [run for run in self._waiting(tenant) if run.rate_key == key]
+        timed = [run for run in self._waiting(tenant) if run.wait is not None and run.wait.key == key]
         return KeyStatus(
             key,
             self.jobs.key_limits.get(tenant, key),
@@ -115,11 +115,11 @@ class KeyLimitsInUse:
             self.wait_queues.length(tenant, line, limit=MAX_COUNTED),
             self.wait_queues.waiting(tenant, line, limit=MAX_SHOWN),
             sorted(
-                (run for run in timed if not run.breaker),
+                (run for run in timed if _gate_of(run) == "rate"),
                 key=lambda run: (run.not_before or 0.0, run.run_id),
             ),
             self._paused_until(tenant, key),
-            sum(run.breaker for run in timed),
+            sum(_gate_of(run) == "breaker" for run in timed),
             breaker,
             breaker.word(self.clock.now()),
         )
@@ -140,9 +140,9 @@ class KeyLimitsInUse:
         """
         page = self.jobs.key_limits.page(tenant, limit=limit, after=after)
         runs = self._waiting(tenant)
-        rated = Counter(run.rate_key for run in runs if run.rate_key is not None and not run.breaker)
-        guarded = Counter(run.rate_key for run in runs if run.rate_key is not None and run.breaker)
-        waiting = Counter(run.key for run in runs if isinstance(run, Queued) and run.rate_key is None and run.key)
+        rated = Counter(run.wait.key for run in runs if run.wait is not None and run.wait.gate == "rate")
+        guarded = Counter(run.wait.key for run in runs if run.wait is not None and run.wait.gate == "breaker")
+        waiting = Counter(run.key for run in runs if isinstance(run, Queued) and run.wait is None and run.key)
         stored = {each.key: each for each in page.items}
         others = {
             key
@@ -248,7 +248,9 @@ class KeyLimitsInUse:
         guarded = [
             run
             for run in self._waiting(tenant)
-            if run.breaker and run.rate_key == key and (run.not_before or now) > soon
+            if run.wait is not None
+            and (run.wait.gate, run.wait.key) == ("breaker", key)
+            and (run.not_before or now) > soon
         ]
         self.wait_queue.try_again(guarded, lambda run: now + SPREAD_SECONDS * share_of(run.run_id))
 
@@ -267,3 +269,7 @@ class KeyLimitsInUse:
 
     def _start(self, tenant: str, key: str) -> None:
         self.wait_queue.call_next(tenant, key_line(key), Report())
+
+
+def _gate_of(run: Queued | Retrying) -> str | None:
+    return None if run.wait is None else run.wait.gate

@@ -51,6 +51,7 @@ from duecourse.domain.runs.states import (
     Dead,
     Deadlines,
     Final,
+    GateWait,
     Queued,
     Retrying,
     Run,
@@ -71,10 +72,10 @@ from duecourse.domain.runs.transitions import (
     newest_due,
     own_job,
     queued,
-    rated,
     rearmed,
     refused,
     skipped_by_pause,
+    waits_at_gate,
 )
 from duecourse.domain.targets.kinds import place_of, type_of
 from duecourse.domain.targets.targets import Failed, Outcome
@@ -419,7 +420,7 @@ class LaneWorker:
         # Only messages from the wait queue show that the run is there: a worker may have failed after it recorded the
         # wait, and before the run entered.
         from_queue = message.waited and not message.replaces
-        if message.key is None and (called or (from_queue and isinstance(run, Queued) and run.rate_key is None)):
+        if message.key is None and (called or (from_queue and isinstance(run, Queued) and run.wait is None)):
             item.report.add("run_held", reason=reason)
             return Disposition.ACK
         if message.key is not None:  # runs of other jobs wait behind it
@@ -621,12 +622,12 @@ class Starter:
         if isinstance(key, Failed):  # nothing is called
             return replace(admitted, prepared=key)
         now, previous = self.clock.now(), admitted.start.continued
-        waits = isinstance(previous, Queued) and previous.rate_key == key and not previous.breaker
-        if isinstance(previous, Queued) and waits and (previous.not_before or now) > now:
-            # Another message, or the same one: its worker may have died before it sent the message for this instant.
-            standing = Later(previous.not_before or now, in_turn=previous.in_turn)
-            return self._wait_for_rate(item, admitted, job, key, standing)
-        in_turn = has_turn(previous, key, now, waited=item.message.waited)
+        if isinstance(previous, Queued | Retrying) and (wait := previous.wait) is not None:
+            at = previous.not_before or now
+            if (wait.gate, wait.key) == ("rate", key) and at > now:
+                # Another message, or the same one: its worker may have died before it sent the message for then.
+                return self._wait_for_rate(item, admitted, job, key, Later(at, in_turn=wait.in_turn))
+        in_turn = has_turn(previous, "rate", key, now, waited=item.message.waited)
         asked = self.rates.ask(job.tenant, key, limited, in_turn=in_turn)
         if isinstance(asked, Later):
             return self._wait_for_rate(item, admitted, job, key, asked)
@@ -641,9 +642,9 @@ class Starter:
         """
         start, message, previous = admitted.start, item.message, admitted.start.previous
         what = f"the circuit breaker of {key}" if breaker else f"the rate of {key}"
-        waits = rated(start, key, later.at, self.clock.now(), in_turn=later.in_turn, breaker=breaker)
-        shown = (key, later.at, breaker)
-        known = isinstance(previous, Queued) and (previous.rate_key, previous.not_before, previous.breaker) == shown
+        wait = GateWait("breaker" if breaker else "rate", key, later.in_turn)
+        waits = waits_at_gate(start, wait, later.at, self.clock.now())
+        known = isinstance(previous, Queued) and (previous.wait, previous.not_before) == (wait, later.at)
         if waits is not None and not known:
             if conflict := self.runs.write(waits, previous):
                 return conflict
@@ -752,7 +753,7 @@ class Starter:
         conflict = self.runs.write(run, previous)
         for _ in range(MAX_DECISIONS):
             found = None if conflict is None else conflict.found
-            waits = isinstance(found, Queued | Retrying) and found.rate_key is not None
+            waits = isinstance(found, Queued | Retrying) and found.wait is not None
             if not due or found is None or not waits or found.attempt != run.attempt - 1:
                 break
             conflict = self.runs.write(run, found)
@@ -789,7 +790,7 @@ class Starter:
         if standing is None and key is None and (most := self.overlaps.full_at(job)) is not None:
             full = refused(decision, "overlap_full", f"{most} runs are already waiting")
             return self.transitions.write(item, full, job)
-        if standing is None or (isinstance(standing, Queued) and (standing.key, standing.rate_key) != (key, None)):
+        if standing is None or (isinstance(standing, Queued) and (standing.key, standing.wait) != (key, None)):
             waits = queued(decision.run, self.clock.now(), key)
             if conflict := self.runs.write(waits, decision.previous):
                 return conflict

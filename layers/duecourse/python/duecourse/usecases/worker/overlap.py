@@ -143,7 +143,7 @@ class Overlaps:
         """
         run, previous, continued = start.run, start.previous, start.continued
         in_turn = continued is None or (
-            isinstance(continued, Queued) and (continued.rate_key is None or continued.breaker)
+            isinstance(continued, Queued) and (continued.wait is None or continued.key is None)
         )
         wanted = Lock(holder_of(run, key_line(key)), lease_until, rank_of_start(run, previous))
         places = self._places_of_key(run.tenant, key, limit)
@@ -239,7 +239,7 @@ class Overlaps:
 
     def release_key(self, run: Run, job: JobSnapshot) -> None:
         """Record that a run whose attempt has ended has no place of its key. Its own record already says so."""
-        if run.key is not None and not (isinstance(run, Retrying) and run.rate_key is not None):
+        if run.key is not None and not (isinstance(run, Retrying) and run.wait is not None):
             concurrency = job.concurrency if isinstance(job, Job) else None
             limit = run.identity.at_once if concurrency is None else concurrency.limit
             self._release_place(self._places_of_key(run.tenant, run.key, limit or 1), run)
