@@ -21,7 +21,6 @@ from duecourse.domain.jobs.job import (
     RetryPolicy,
 )
 from duecourse.domain.runs.document import run_document
-from duecourse.domain.runs.rate import Hold
 from duecourse.domain.runs.states import GateWait, Queued, Run, RunState, Skipped, gate_wait
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
@@ -332,12 +331,12 @@ def test_rates_status_has_the_runs_that_wait_and_until_when(world: World) -> Non
     on_demand(world)
     asked(world, 3)
     found = world.office.api.key_limits.get("default", "crm")
-    assert [(run.wait and run.wait.key, run.not_before) for run in found.rated] == [
+    assert [(run.wait and run.wait.key, run.not_before) for run in found.at_gates["rate"]] == [
         ("crm", NOON + 10),
         ("crm", NOON + 20),
     ]
     listed, _ = world.office.api.key_limits.page("default", limit=10, after=None)
-    assert [(each.key, each.waiting, each.rated) for each in listed] == [("crm", 0, 2)]
+    assert [(each.key, each.waiting, each.at_gates["rate"]) for each in listed] == [("crm", 0, 2)]
 
 
 def test_rates_status_has_runs_that_wait_until_the_same_instant(world: World) -> None:
@@ -349,7 +348,7 @@ def test_rates_status_has_runs_that_wait_until_the_same_instant(world: World) ->
         same = replace(run, not_before=NOON + 10, fencing_token="another")
         assert world.run_store.write(same, run) is None
     limits = world.office.api.key_limits
-    found = limits.get("default", "crm").rated
+    found = limits.get("default", "crm").at_gates["rate"]
     assert [run.not_before for run in found] == [NOON + 10, NOON + 10]
     assert [run.run_id for run in found] == sorted(run.run_id for run in found)
 
@@ -373,9 +372,9 @@ def test_rates_status_counts_runs_that_wait_for_their_next_attempt_and_for_a_pla
     asked(world, 2)
     assert sorted_states(world) == "QQR"
     found = world.office.api.key_limits.get("default", "crm")
-    assert ([run.state for run in found.rated], found.waiting) == ([RunState.RETRYING], 2)
+    assert ([run.state for run in found.at_gates["rate"]], found.waiting) == ([RunState.RETRYING], 2)
     listed, _ = world.office.api.key_limits.page("default", limit=10, after=None)
-    assert [(each.key, each.waiting, each.rated) for each in listed] == [("crm", 2, 1)]
+    assert [(each.key, each.waiting, each.at_gates["rate"]) for each in listed] == [("crm", 2, 1)]
 
 
 def busy(seconds: float | None, code: str = "http.429") -> Failed:
@@ -465,7 +464,7 @@ def test_rates_pause_that_cannot_be_recorded_leaves_the_run_as_it_is(world: Worl
     on_demand(world, retry=RetryPolicy(max_attempts=1))
     world.caller.answer = lambda _: busy(120)
     world.wait_queues = around(
-        world.wait_queues, spend=throttled(when=lambda _tenant, _key, move, **_: isinstance(move, Hold))
+        world.wait_queues, change=throttled(when=lambda *of, **_: of[3].changes[0].name == "held")
     )
     asked(world, 1)
     assert (states(world), all_runs(world)[0].code) == ("D", "http.429")
@@ -538,14 +537,14 @@ def test_rates_message_that_comes_twice_starts_one_attempt(world: World) -> None
     assert len(seconds(world)) == 2
 
 
-@pytest.mark.parametrize("what", ["write", "spend"])
+@pytest.mark.parametrize("what", ["write", "change"])
 @pytest.mark.parametrize("how", [throttled(times=1), lost(TimeoutError("no answer"), times=1)])
 def test_rates_no_run_is_lost_after_a_failed_request(world: World, what: str, how: Any) -> None:
     on_demand(world)
     if what == "write":
         world.run_store = around(world.run_store, write=how)
     else:
-        world.wait_queues = around(world.wait_queues, spend=how)
+        world.wait_queues = around(world.wait_queues, change=how)
     asked(world, 3)
     world.until(NOON + 900)
     assert states(world) == "SSS"
@@ -568,7 +567,7 @@ def test_rates_workers_side_by_side_start_no_more_than_the_rate(world: World) ->
     hold(sorted(seconds(world)), 2, 10)
 
 
-@pytest.mark.parametrize(("rate", "before"), [(None, []), (Rate("crm", 60, 2), ["spent", "spend"])])
+@pytest.mark.parametrize(("rate", "before"), [(None, []), (Rate("crm", 60, 2), ["state", "change"])])
 def test_rates_run_with_a_rate_costs_one_write_more_and_without_one_no_request_more(
     rate: Rate | None, before: list[str]
 ) -> None:

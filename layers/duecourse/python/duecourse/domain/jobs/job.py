@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.calendars import calendars_of
@@ -159,6 +159,14 @@ class Breaker:
     key: str | None
     failures: int
     open_seconds: int
+
+
+class SharedLimit(Protocol):
+    """A limit that the runs with the same key share. `key` is a template as in Concurrency (None: a default)."""
+
+    @property
+    def key(self) -> str | None:
+        """The template, or the key of a stored limit."""
 
 
 TIMED_GATES: Mapping[str, str] = MappingProxyType({"rate": "rate", "breaker": "circuit breaker"})

@@ -56,6 +56,7 @@ from duecourse.domain.runs.overlap import (
 from duecourse.domain.runs.states import Cancelled, Final, Queued, Retrying, Run, Running, Skipped, Succeeded, Waiting
 from duecourse.domain.runs.transitions import newest_due, own_job
 from duecourse.domain.tenants.seats import calls_are_over
+from duecourse.gates.runner import KeyBusyError
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Conflict, Randomness, Watch
 from duecourse.usecases.forwarder import Forwarder
@@ -606,10 +607,6 @@ class WaitQueue:
 
 def _not_accepted(message: RunMessage) -> str:
     return f"the queue of the lane did not accept the message that starts {message.name}"
-
-
-class KeyBusyError(Exception):
-    """Other requests changed the key at each attempt to hold or to close it."""
 
 
 class WaitQueueUnavailableError(Exception):

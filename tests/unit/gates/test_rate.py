@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.jobs.job import Rate
-from duecourse.domain.runs.rate import (
+from duecourse.gates.rate import (
     AGAIN_SECONDS,
     LINE_SECONDS,
     Adapt,
