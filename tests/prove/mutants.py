@@ -160,8 +160,8 @@ MUTANTS = (
     ),
     Mutant(
         "starts of a rate are not counted",
-        "(Add(counter, move.step),)",
-        "(Add(counter, 0),)",
+        "(table.Add(counter, move.step),)",
+        "(table.Add(counter, 0),)",
         "rates",
     ),
     Mutant(
@@ -172,9 +172,8 @@ MUTANTS = (
     ),
     Mutant(
         "a run that waits for a rate starts without a count",
-        "        asked = self.rates.ask(job.tenant, key, limited, in_turn=in_turn)",
-        "        if in_turn:\n            return replace(admitted, prepared=prepared, rate_key=key)\n"
-        "        asked = self.rates.ask(job.tenant, key, limited, in_turn=in_turn)",
+        "        decision = decide_rate(",
+        "        if in_turn:\n            return Pass()\n        decision = decide_rate(",
         "paces",
     ),
     Mutant(
@@ -191,7 +190,7 @@ MUTANTS = (
     ),
     Mutant(
         "Retry-After does not pause a rate",
-        "                self.rates.pause(job.tenant, key, until)",
+        "                self.gates.items.pause(job.tenant, pausing.key, pausing.gate, until)",
         "                pass",
         "paces",
     ),
@@ -209,8 +208,8 @@ MUTANTS = (
     ),
     Mutant(
         "failures are not counted for a circuit breaker",
-        "            if state.probe != guarded.token:\n                state = self.wait_queues.count_failure(",
-        "            if False:\n                state = self.wait_queues.count_failure(",
+        "and not end.again and state.probe != token:",
+        "and False:",
         "probes",
     ),
     Mutant(
@@ -234,8 +233,8 @@ MUTANTS = (
     ),
     Mutant(
         "two runs become probes at once",
-        "update = _replaced(BREAKER_FIELDS, previous, state)",
-        "update = _replaced(BREAKER_FIELDS, self.breaker(tenant, key), state)",
+        "return Write(changes, condition, to=after, note=note)",
+        "return Write(changes, None, to=after, note=note)",
         "probes",
     ),
     Mutant(
@@ -272,32 +271,32 @@ MUTANTS = (
     Mutant(
         "a run that waits for a circuit breaker uses an attempt",
         "waits: Queued | Retrying = _not_begun(run)",
-        "waits: Queued | Retrying = replace(_not_begun(run), attempt=int(breaker))",
+        "waits: Queued | Retrying = replace(_not_begun(run), attempt=int(wait.gate == 'breaker'))",
         "probes",
     ),
     Mutant(
         "a run that waits for a circuit breaker has no message",
         "        waited = replace(message, waited=True, call=None)\n        return self.requeue.defer(",
-        "        waited = replace(message, waited=True, call=None)\n        if breaker:\n            return Disposition.ACK\n"
+        "        waited = replace(message, waited=True, call=None)\n        if gate == 'breaker':\n            return Disposition.ACK\n"
         "        return self.requeue.defer(",
         "probes",
     ),
     Mutant(
         "a run that waits for a circuit breaker shows a rate",
-        "in_turn=later.in_turn, breaker=breaker)",
-        "in_turn=later.in_turn, breaker=False)",
+        "GateWait(gate, delayed.key",
+        'GateWait("rate", delayed.key',
         "probes",
     ),
     Mutant(
         "a hold does not open the circuit breaker of its key",
-        "self._change_breaker(tenant, key, lambda state: held_until(state, until), kept)",
-        "pass",
+        "return None if after == state else replaced(state, after)\n\n    def opened",
+        "return None\n\n    def opened",
         "probes",
     ),
     Mutant(
         "close leaves a circuit breaker open",
-        "self._change_breaker(tenant, key, lambda _: BreakerState(), ",
-        "self._change_breaker(tenant, key, lambda state: state, ",
+        "return None if state == BreakerState() else replaced(state, BreakerState())",
+        "return None",
         "probes",
     ),
     Mutant(

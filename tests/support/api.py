@@ -14,10 +14,9 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.api.app import Application
 from duecourse.domain.jobs.job import Lane, Precision
-from duecourse.domain.runs.breaker import BreakerState
-from duecourse.domain.runs.rate import Spent
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.domain.targets.oidc import OidcIssuer
+from duecourse.gates.runner import AnyGate
 from duecourse.messages import RunMessage
 from duecourse.ports import Depths, InlineExecutor, Lanes, RegisteredTask, StageAlarms, StageMetrics
 from duecourse.settings import AllowedTargets, ApiSettings
@@ -149,17 +148,11 @@ class EmptyLines:
     def length(self, *_: object, **__: object) -> int:
         return 0
 
-    def spent(self, *_: object, **__: object) -> Spent:
-        return Spent()
+    def state(self, _tenant: str, _key: str, gate: AnyGate, **_: object) -> Any:
+        return gate.state()
 
-    def spend(self, *_: object, **__: object) -> tuple[bool, Spent]:
-        return True, Spent()
-
-    def breaker(self, *_: object, **__: object) -> BreakerState:
-        return BreakerState()
-
-    def set_breaker(self, *_: object, **__: object) -> tuple[bool, BreakerState]:
-        return True, BreakerState()
+    def change(self, _tenant: str, _key: str, gate: AnyGate, *_: object, **__: object) -> tuple[bool, Any]:
+        return True, gate.state()
 
 
 @dataclass

@@ -13,7 +13,7 @@ from typing import Any
 from duecourse.domain.ids import RunIdentity, key_line
 from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.overlap import holder_of
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.states import RunState, gate_wait
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import Complete, RunMessage
 from duecourse.ports import NoAnswerError
@@ -249,7 +249,7 @@ class Explorer:
         line = message.job_id if of is None else key_line(of.key)
         holders = {lock.holder for lock in self.shared.held(state, line)}
         # It was first when it took its place.
-        keeps_place = (run is not None and run.rate_key is not None) or holder_of(message, line) in holders
+        keeps_place = (run is not None and gate_wait(run) is not None) or holder_of(message, line) in holders
         queue = self.shared.stored(state, QUEUED)
         seen = () if keeps_place else tuple((entry.line, entry.rest) for entry in queue)
         killed_at = state.time + LEASE_SECONDS

@@ -117,7 +117,7 @@ class Promises:
     def _hold_places(self, state: State) -> None:
         """A run that waits for a rate has a place of its key until its instant, however far that is."""
         for run in self.shared.records(state):
-            waits = isinstance(run, Queued | Retrying) and run.rate_key is not None and not run.breaker
+            waits = isinstance(run, Queued | Retrying) and run.wait is not None and run.wait.gate == "rate"
             if not isinstance(run, Queued | Retrying) or not waits or self.job.concurrency is None:
                 continue
             key, until = self.job.concurrency.key, run.not_before or 0.0
@@ -158,7 +158,7 @@ class Promises:
             if message.watch is not None:
                 named[message.line] += watch is not None and watch.nonce == message.watch
             elif message.kind is MessageKind.START and not letter.receives and isinstance(run, Queued):
-                with_message |= {str(run.name)} if run.rate_key is None else set()
+                with_message |= {str(run.name)} if run.wait is None else set()
         copied = self.left.copies - state.left.copies  # a copy may be decided first, and the other message later
         self._is(len(with_message) <= copied, f"{with_message} wait and have a message", ("time passes",))
         self._is(max(named.values(), default=0) <= 1, "several messages watch one line", ("time passes",))

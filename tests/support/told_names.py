@@ -148,7 +148,7 @@ def _takers(*among: Source) -> Mapping[str, int]:
     """Functions and classes that are given an action, with its place among their arguments."""
     found: dict[str, int] = {}
     for source in among:
-        if {"api", "usecases"} & set(source.path.parts):
+        if {"api", "gates", "usecases"} & set(source.path.parts):
             for node in ast.walk(source.tree):
                 if isinstance(node, ast.FunctionDef):
                     names = [argument.arg for argument in node.args.args if argument.arg != "self"]

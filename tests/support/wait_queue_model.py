@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import PAUSE, Lock, has_place, has_released, held_by
-from duecourse.domain.runs.rate import Spent
 from duecourse.domain.runs.states import Run, RunState
+from duecourse.gates.breaker import BreakerGate, BreakerState
+from duecourse.gates.order import TIMED
+from duecourse.gates.rate import RateGate, Spent
 from duecourse.messages import RunMessage
-from duecourse.stores.keys import BREAKER, LOCK, QUEUE_PREFIX, RATE, RUN_PREFIX, WATCH
+from duecourse.stores.keys import LOCK, QUEUE_PREFIX, RUN_PREFIX, WATCH
 from duecourse.stores.runs import RunStore
 from duecourse.stores.table import Item, Put, Query, Scan, Table, Update
 from duecourse.stores.waits import WaitQueues
@@ -49,7 +50,7 @@ class Kept:
 
 
 RECORD, PLACE, QUEUED = RUN_PREFIX[:-1], LOCK, QUEUE_PREFIX[:-1]
-"""Kinds of items, as are WATCH, RATE and BREAKER: the sort keys up to the first `#`."""
+"""Kinds of items, as are WATCH and those of gates: the sort keys up to the first `#`."""
 
 
 class Stored(NamedTuple):
@@ -103,8 +104,9 @@ def _read(item: Item, tenant: str, line: str, kind: str, rest: str) -> Any:
         return runs.locks(tenant, line)[int(rest or 0)]
     if kind == QUEUED:
         return queues.waiting(tenant, line, limit=1)[0]
-    of_key: dict[str, Any] = {WATCH: queues.watch, RATE: queues.spent, BREAKER: queues.breaker}
-    return of_key[kind](tenant, line if kind == WATCH else line[1:])
+    if kind == WATCH:
+        return queues.watch(tenant, line)
+    return next(queues.state(tenant, line[1:], gate) for gate in TIMED if gate.item == kind)
 
 
 class Letter(NamedTuple):
@@ -261,12 +263,12 @@ class Shared:
         if new.kind == RECORD and new.value.state not in ACTIVE:
             number = self.kept.of(new.name)
             return state._replace(active=tuple(each for each in state.active if each != number))
-        if new.kind == RATE and _pays(write, before or Spent(), new.value):
+        if new.kind == RateGate.item and _pays(write, before or Spent(), new.value):
             burst = max(job.rate.burst for job in self.jobs if job.rate is not None)
             # The worker may hold the start until then, as `start_paid_by`.
             paid = (new.value.paid - burst * new.value.step) / 1_000_000
             return state._replace(paid=(*state.paid, max(float(state.time), paid)))
-        if new.kind == BREAKER:
+        if new.kind == BreakerGate.item:
             return state._replace(probes=_probes(state, before or BreakerState(), new.value))
         return state
 

@@ -5,20 +5,22 @@ from dataclasses import replace
 from typing import Any
 
 from duecourse.domain.ids import OfRun
-from duecourse.domain.jobs.job import Job, JobSnapshot, Lane, Rate
-from duecourse.domain.runs.breaker import BreakerState
+from duecourse.domain.jobs.job import Breaker, Job, JobSnapshot, Lane, Rate
 from duecourse.domain.runs.overlap import Lock, LockRequest, Wait
-from duecourse.domain.runs.rate import Change, Move, Recount, Spent
 from duecourse.domain.runs.states import Queued, Retrying, Run
+from duecourse.domain.runs.transitions import has_turn
+from duecourse.gates.breaker import BreakerGate, BreakerState
+from duecourse.gates.gate import At, Pass, Starting, Write
+from duecourse.gates.rate import SPENT, RateGate, Spent
+from duecourse.gates.runner import AnyGate
 from duecourse.messages import RunMessage
 from duecourse.ports import Conflict
 from duecourse.stores.runs import RunStore
-from duecourse.stores.waits import WaitQueues
+from duecourse.stores.table import Remove
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.overlap import Held, LockResult, Overlaps, Places, WaitQueue
-from duecourse.usecases.worker.rates import Later, Paid, Rates
 from duecourse.usecases.worker.requeue import Requeue
 from duecourse.usecases.worker.work_item import Disposition, WorkItem
 
@@ -156,51 +158,40 @@ class HastyLine(WaitQueue):
         super().left(message, run, line, report, free=lambda: counted, waited=waited)
 
 
-class PrepaidRates(Rates):
+class PrepaidRate(RateGate):
     """A run that has waited for its instant of the line starts without paying."""
 
-    __slots__ = ()
-
-    def ask(self, tenant: str, key: str, of_job: Rate, *, in_turn: bool) -> Paid | Later:
-        if in_turn:
-            return Paid(self.clock.now())
-        return Rates.ask(self, tenant, key, of_job, in_turn=in_turn)
+    def enter(self, state: Spent, start: Starting[Rate]) -> Pass | At | Write[Spent]:
+        if has_turn(start.continued, self.name, start.key, start.now, waited=start.waited):
+            return Pass()
+        return super().enter(state, start)
 
 
-class UnconditionalQueues:
-    """Counts a start although another worker has counted one since it read the counters."""
+class UnconditionalRate(RateGate):
+    """Counts a start although another worker has counted one since the counters were read."""
 
-    def __init__(self, of: WaitQueues) -> None:
-        self._of = of
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._of, name)
-
-    def spend(self, tenant: str, key: str, move: Change, *, expires_at: int) -> tuple[bool, Spent]:
-        if isinstance(move, Recount):
-            move = replace(move, before=self._of.spent(tenant, key))
-        elif isinstance(move, Move):
-            move = replace(move, low=0 if move.to is None else 2**62, high=2**62)
-        return self._of.spend(tenant, key, move, expires_at=expires_at)
+    def enter(self, state: Spent, start: Starting[Rate]) -> Pass | At | Write[Spent]:
+        decided = super().enter(state, start)
+        return replace(decided, condition=None) if isinstance(decided, Write) else decided
 
 
-class AnyProbes(UnconditionalQueues):
+class AnyProbes(BreakerGate):
     """Replaces the breaker whatever it is now, so that each attempt after its end is a probe."""
 
-    def set_breaker(
-        self, tenant: str, key: str, state: BreakerState, previous: BreakerState, *, expires_at: int
-    ) -> tuple[bool, BreakerState]:
-        previous = self._of.breaker(tenant, key)
-        return self._of.set_breaker(tenant, key, state, previous, expires_at=expires_at)
+    def enter(self, state: BreakerState, start: Starting[Breaker]) -> Pass | At | Write[BreakerState]:
+        decided = super().enter(state, start)
+        return replace(decided, condition=None) if isinstance(decided, Write) else decided
 
 
-class RestartedQueues(UnconditionalQueues):
+class RestartedRate(RateGate):
     """Forgets the starts before a change of the rate."""
 
-    def spend(self, tenant: str, key: str, move: Change, *, expires_at: int) -> tuple[bool, Spent]:
-        if isinstance(move, Recount):
-            move = replace(move, after=Spent(step=move.after.step))
-        return self._of.spend(tenant, key, move, expires_at=expires_at)
+    def enter(self, state: Spent, start: Starting[Rate]) -> Pass | At | Write[Spent]:
+        decided = super().enter(state, start)
+        if not isinstance(decided, Write) or len(decided.changes) < len(SPENT):
+            return decided
+        step = next(change for change in decided.changes if change.name == "step")
+        return replace(decided, changes=(step, *(Remove(name) for name in SPENT if name != "step")))
 
 
 class PlacelessRuns:
@@ -213,7 +204,7 @@ class PlacelessRuns:
         return getattr(self._of, name)
 
     def write(self, run: Run, previous: Run | None) -> Conflict | None:
-        waits = isinstance(run, Retrying) and run.rate_key is not None
+        waits = isinstance(run, Retrying) and run.wait is not None
         return self._of.write(replace(run, key=None) if waits else run, previous)
 
 
@@ -230,17 +221,17 @@ class ForgetfulRequeue(Requeue):
 
 def prepaying(worker: LaneWorker) -> LaneWorker:
     """An instant of the line counts as a paid start."""
-    return replace(worker, starter=replace(worker.starter, rates=PrepaidRates(**_fields(worker.starter.rates))))
+    return _with_gate(worker, PrepaidRate())
 
 
 def overpaying(worker: LaneWorker) -> LaneWorker:
     """Starts are paid without a condition."""
-    return _with_counters(worker, UnconditionalQueues)
+    return _with_gate(worker, UnconditionalRate())
 
 
 def restarting(worker: LaneWorker) -> LaneWorker:
     """A changed rate begins anew."""
-    return _with_counters(worker, RestartedQueues)
+    return _with_gate(worker, RestartedRate())
 
 
 def placeless(worker: LaneWorker) -> LaneWorker:
@@ -325,15 +316,13 @@ def opened(worker: LaneWorker) -> LaneWorker:
 
 def probing(worker: LaneWorker) -> LaneWorker:
     """Each attempt after an open breaker becomes its probe, whoever was first."""
-    queues: Any = AnyProbes(worker.starter.breakers.wait_queues)
-    breakers = replace(worker.starter.breakers, wait_queues=queues)
-    return replace(worker, starter=replace(worker.starter, breakers=breakers))
+    return _with_gate(worker, AnyProbes())
 
 
-def _with_counters(worker: LaneWorker, kind: type[UnconditionalQueues]) -> LaneWorker:
-    queues: Any = kind(worker.starter.rates.wait_queues)
-    rates = replace(worker.starter.rates, wait_queues=queues)
-    return replace(worker, starter=replace(worker.starter, rates=rates))
+def _with_gate(worker: LaneWorker, gate: AnyGate) -> LaneWorker:
+    gates, items = worker.starter.gates, worker.starter.gates.items
+    each = tuple(gate if one.name == gate.name else one for one in items.gates)
+    return replace(worker, starter=replace(worker.starter, gates=replace(gates, items=replace(items, gates=each))))
 
 
 def _with_overlaps(worker: LaneWorker, kind: type[Overlaps], **changes: Any) -> LaneWorker:
@@ -348,5 +337,5 @@ def _with(worker: LaneWorker, effects: SideEffects) -> LaneWorker:
     return replace(worker, starter=starter, transitions=transitions, effects=effects, wait_queue=line)
 
 
-def _fields(of: WaitQueue | SideEffects | Overlaps | Rates | Requeue) -> dict[str, Any]:
+def _fields(of: WaitQueue | SideEffects | Overlaps | Requeue) -> dict[str, Any]:
     return {name: getattr(of, name) for name in of.__dataclass_fields__}

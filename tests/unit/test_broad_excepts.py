@@ -57,7 +57,7 @@ REASONS = {
     "usecases/worker/call.py:call": "ends the attempt: the target may have been called; a workflow was tried again",
     "usecases/worker/attempt.py:_begin": "nothing is written; gives the probe back and raises again",
     "usecases/worker/attempt.py:_pause_key": "counts; the run ends, and its key goes on without a pause",
-    "usecases/worker/attempt.py:_tell_breaker": "the run ends, and its circuit breaker goes on without this outcome",
+    "usecases/worker/attempt.py:_record_outcome": "the run ends, and the gate goes on without this outcome",
     "usecases/worker/attempt.py:_with_located_result": "the run has succeeded; it records the reason of the failure",
     "usecases/worker/attempt.py:_with_stored_result": "the run has succeeded; it keeps the beginning of its result",
     "usecases/worker/overlap.py:abandon": "the message is delivered again; the wait queue's watch replaces the call",

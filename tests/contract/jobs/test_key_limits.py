@@ -6,16 +6,16 @@ from dataclasses import replace
 
 from duecourse.domain.ids import RunIdentity, key_line
 from duecourse.domain.jobs.job import Concurrency, Lane, Rate
-from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition, position_in
-from duecourse.domain.runs.rate import Hold, Move, Recount, Spent
+from duecourse.gates.breaker import BreakerGate, BreakerState, counted_failure, replaced
+from duecourse.gates.rate import Change, Hold, Move, RateGate, Recount, Spent, write_of
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, stored_job
 from tests.support.tables import Tables
 
-FIVE = KeyLimit("default", "crm-eu", 5, NOON, "ann")
+FIVE = KeyLimit("default", "crm-eu", {"concurrency": 5}, NOON, "ann")
 
 
 def test_key_limits_limit_comes_back_as_it_was_written(any_tables: Tables) -> None:
@@ -108,16 +108,19 @@ def test_key_limits_message_keeps_its_key() -> None:
 def test_key_limits_starts_of_a_rate_are_counted_only_if_the_condition_of_a_move_holds(any_tables: Tables) -> None:
     lines = any_tables.wait_queues()
 
+    def change(move: Change) -> tuple[bool, Spent]:
+        return lines.change("default", "crm", RateGate(), write_of(move), expires_at=int(NOON) + 86_400)
+
     def spend(counter: str, low: int, high: int, *, to: int | None = None, step: int = 10) -> tuple[bool, Spent]:
-        return lines.spend("default", "crm", Move(counter, low, high, step, to), expires_at=int(NOON) + 86_400)
+        return change(Move(counter, low, high, step, to))
 
     def hold(until: int) -> tuple[bool, Spent]:
-        return lines.spend("default", "crm", Hold(until), expires_at=int(NOON) + 86_400)
+        return change(Hold(until))
 
     def recount(before: Spent, after: Spent) -> tuple[bool, Spent]:
-        return lines.spend("default", "crm", Recount(before, after), expires_at=int(NOON) + 86_400)
+        return change(Recount(before, after))
 
-    assert lines.spent("default", "crm") == Spent()
+    assert lines.state("default", "crm", RateGate()) == Spent()
     assert spend("paid", 100, 200) == (False, Spent())
     assert spend("paid", 100, 200, to=110) == (True, Spent(110, step=10))
     assert spend("paid", 100, 200, to=110) == (False, Spent(110, step=10))
@@ -131,7 +134,7 @@ def test_key_limits_starts_of_a_rate_are_counted_only_if_the_condition_of_a_move
     assert recount(Spent(130, 0, 20), Spent(120, 0, 10)) == (True, Spent(120, step=10))
     assert spend("line", 100, 200, to=150) == (True, Spent(120, 150, 10))
     assert spend("line", 100, 200, step=7) == (True, Spent(120, 157, 10))
-    assert lines.spent("default", "crm") == Spent(120, 157, 10)
+    assert lines.state("default", "crm", RateGate()) == Spent(120, 157, 10)
     assert recount(Spent(120, 157, 10), Spent(110, 130, 5)) == (True, Spent(110, 130, 5))
     assert hold(150) == (True, Spent(110, 130, 5, 150))
     assert hold(149) == (False, Spent(110, 130, 5, 150))
@@ -142,29 +145,32 @@ def test_key_limits_starts_of_a_rate_are_counted_only_if_the_condition_of_a_move
     assert recount(Spent(110, 135, 5, 150), Spent(110, 135, 10, 150)) == (True, Spent(110, 135, 10, 150))
     assert spend("paid", 150, 200, to=170) == (True, Spent(170, 135, 10, 150))
     assert spend("paid", 150, 200) == (True, Spent(180, 135, 10, 150))
-    assert lines.spent("default", "erp") == lines.spent("other", "crm") == Spent()
+    assert lines.state("default", "erp", RateGate()) == lines.state("other", "crm", RateGate()) == Spent()
 
 
 def test_key_limits_breaker_is_replaced_only_if_it_is_as_it_was_read(any_tables: Tables) -> None:
     lines, later = any_tables.wait_queues(), int(NOON) + 86_400
 
     def change(state: BreakerState, previous: BreakerState) -> tuple[bool, BreakerState]:
-        return lines.set_breaker("default", "crm", state, previous, expires_at=later)
+        return lines.change("default", "crm", BreakerGate(), replaced(previous, state), expires_at=later)
+
+    def count() -> tuple[bool, BreakerState]:
+        return lines.change("default", "crm", BreakerGate(), counted_failure(), expires_at=later)
 
     opened, probing = BreakerState(2, 100, 60), BreakerState(2, 100, 60, "token", 190)
-    assert lines.breaker("default", "crm") == BreakerState()
-    assert lines.count_failure("default", "crm", expires_at=later) == BreakerState(1)
-    assert lines.count_failure("default", "crm", expires_at=later) == BreakerState(2)
+    assert lines.state("default", "crm", BreakerGate()) == BreakerState()
+    assert count() == (True, BreakerState(1))
+    assert count() == (True, BreakerState(2))
     assert change(opened, BreakerState(1)) == (False, BreakerState(2))
     assert change(opened, BreakerState(2)) == (True, opened)
     assert change(opened, BreakerState(2)) == (True, opened), "only the response was lost"
     assert change(probing, opened) == (True, probing)
     assert change(replace(probing, probe="other"), opened) == (False, probing)
-    assert lines.breaker("default", "crm") == probing
-    assert lines.count_failure("default", "crm", expires_at=later) == replace(probing, failures=3)
+    assert lines.state("default", "crm", BreakerGate()) == probing
+    assert count() == (True, replace(probing, failures=3))
     assert change(BreakerState(), probing) == (False, replace(probing, failures=3))
     assert change(BreakerState(), replace(probing, failures=3)) == (True, BreakerState())
-    assert lines.breaker("default", "crm") == lines.breaker("other", "crm") == BreakerState()
+    assert lines.state("default", "crm", BreakerGate()) == lines.state("other", "crm", BreakerGate()) == BreakerState()
 
 
 def test_key_limits_rate_and_breaker_are_read_consistently_only_on_request() -> None:
@@ -177,6 +183,6 @@ def test_key_limits_rate_and_breaker_are_read_consistently_only_on_request() -> 
 
     lines = Tables(Client(), "jobs", "runs").wait_queues()
     for strongly in (False, True):
-        assert lines.spent("default", "crm", strongly=strongly) == Spent()
-        assert lines.breaker("default", "crm", strongly=strongly) == BreakerState()
+        assert lines.state("default", "crm", RateGate(), strongly=strongly) == Spent()
+        assert lines.state("default", "crm", BreakerGate(), strongly=strongly) == BreakerState()
     assert asked == [False, False, True, True]

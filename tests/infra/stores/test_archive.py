@@ -9,7 +9,7 @@ import pytest
 from duecourse.domain.ids import RunName
 from duecourse.domain.maintenance import archive
 from duecourse.domain.maintenance.archive import row_of
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.states import GateWait, RunState
 from duecourse.stores.keys import ends_key
 from infra.settings.stores_config import ArchiveConfig
 from infra.stages import STAGES
@@ -132,8 +132,8 @@ def test_archive_table_columns_have_the_names_and_types_of_the_row_fields(stack:
         row_of(
             run(job(), RunState.SUCCEEDED, result={"status": 200}, result_bytes=12, result_key="r", **located, **common)
         ),
-        row_of(run(job(), RunState.QUEUED, waiting_since=1.0, key="crm", rate_key="crm", **common)),
-        row_of(run(job(), RunState.QUEUED, waiting_since=1.0, rate_key="crm", breaker=True, **common)),
+        row_of(run(job(), RunState.QUEUED, waiting_since=1.0, key="crm", wait=GateWait("rate", "crm"), **common)),
+        row_of(run(job(), RunState.QUEUED, waiting_since=1.0, wait=GateWait("breaker", "crm"), **common)),
         row_of(run(job(), RunState.RETRYING, finished_at=1.0, **common)),
         row_of(run(job(), RunState.WAITING, waiting_until=1.0, heartbeat_until=1.0, **common)),
     ]

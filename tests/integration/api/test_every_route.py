@@ -67,7 +67,7 @@ class Tenants:
         assert self.api.jobs.create(job, cursor(job))
         add_ended_workflow(self.api, OWNER, WORKFLOW, payload={"text": SECRET}, tags=(TAG,))
         assert self.api.jobs.calendars.put(Calendar(OWNER, CALENDAR, "fcz", SECRET), None)
-        assert self.api.jobs.key_limits.put(KeyLimit(OWNER, KEY, 5, NOON, SECRET))
+        assert self.api.jobs.key_limits.put(KeyLimit(OWNER, KEY, {"concurrency": 5}, NOON, SECRET))
         generation, until = job.created_generation, int(NOON) + DAY_SECONDS
         of_job = ApiKey(OWNER, API_KEY.id, API_KEY.hash, JOB, generation, SECRET, NOON, SECRET, until)
         assert self.api.jobs.api_keys.add(of_job, 0)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from duecourse.domain.ids import key_line
-from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import Lock
+from duecourse.gates.breaker import BreakerGate, BreakerState, replaced
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import after, around
 from tests.support.api import BODY, Answered, ApiClient
@@ -225,7 +225,8 @@ def test_limits_breaker_is_stored_and_its_state_is_shown(tables: Tables) -> None
     assert (made["concurrency"], made["rate"], made["breaker"]) == (None, None, {"failures": 3, "open_seconds": 60})
     opened = BreakerState(3, int(NOON) + 60, 60)
     for key in ("crm-eu", "api.example.com"):
-        assert lines.set_breaker("default", key, opened, BreakerState(), expires_at=int(NOON) + 99)[0]
+        write = replaced(BreakerState(), opened)
+        assert lines.change("default", key, BreakerGate(), write, expires_at=int(NOON) + 99)[0]
         shown = api.get(f"/v1/limits/{key}").json
         assert {name: value for name, value in shown.items() if name.startswith("breaker_")} == {
             "breaker_state": "open",

@@ -10,12 +10,12 @@ import pytest
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Backoff, Breaker, Completion, Concurrency, Overlap, Rate, RetryPolicy
-from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.document import run_document
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.rate import Spent
 from duecourse.domain.runs.states import Dead, Queued, Running, RunState, reason_of
 from duecourse.domain.targets.targets import Failed, HttpTarget, LambdaTarget, Outcome, Returned
+from duecourse.gates.breaker import BreakerGate, BreakerState, counted_failure, replaced
+from duecourse.gates.order import BY_NAME
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import around, before, throttled
 from duecourse.usecases.runs.key_limits import KeyUnknownError
@@ -45,7 +45,7 @@ def answer(world: World, *outcomes: Outcome) -> None:
 
 
 def state(world: World, key: str = "crm") -> BreakerState:
-    return world.wait_queues.breaker("default", key)
+    return world.wait_queues.state("default", key, BreakerGate())
 
 
 def received(world: World) -> Held:
@@ -171,7 +171,7 @@ def test_breakers_if_the_worker_of_the_probe_dies_the_next_run_after_its_lease_p
     answer(world, UP)
     world.clock.advance(90)
     world.handle(received(world))  # the dead run's
-    alive, world.wait_queues = world.wait_queues, around(world.wait_queues, set_breaker=_dies)
+    alive, world.wait_queues = world.wait_queues, around(world.wait_queues, change=_dies)
     held = received(world)
     with pytest.raises(SystemExit):
         world.handle(held)
@@ -243,7 +243,7 @@ def test_breakers_probe_is_given_back_although_an_attempt_of_before_fails_meanwh
     held, store, queues = received(world), world.run_store, world.wait_queues
 
     def fail() -> None:
-        queues.count_failure("default", "crm", expires_at=int(NOON) + DAY_SECONDS)
+        queues.change("default", "crm", BreakerGate(), counted_failure(), expires_at=int(NOON) + DAY_SECONDS)
         raise TimeoutError
 
     world.run_store = around(store, write=before(fail, times=1, when=lambda run, _: isinstance(run, Running)))
@@ -299,10 +299,10 @@ def test_breakers_waiting_run_costs_no_start_of_its_rate(world: World) -> None:
     guarded(world, failures=1, rate=Rate("crm", 1, 1))
     answer(world, DOWN, UP)
     asked(world, 1)
-    spent = world.wait_queues.spent("default", "crm")
+    spent = world.wait_queues.state("default", "crm", BY_NAME["rate"])
     world.until(NOON + 55)
     asked(world, 3)
-    assert (sorted_states(world), world.wait_queues.spent("default", "crm")) == ("DQQQ", spent)
+    assert (sorted_states(world), world.wait_queues.state("default", "crm", BY_NAME["rate"])) == ("DQQQ", spent)
     world.until(NOON + 600)
     assert sorted_states(world) == "DSSS"
     assert all(one - other >= 60 for other, one in pairwise(seconds(world)))
@@ -327,7 +327,7 @@ def test_breakers_run_without_a_key_is_not_called(world: World) -> None:
 def test_breakers_failure_that_cannot_be_counted_leaves_the_run_as_it_is(world: World) -> None:
     guarded(world)
     answer(world, DOWN)
-    world.wait_queues = around(world.wait_queues, count_failure=throttled())
+    world.wait_queues = around(world.wait_queues, change=throttled())
     asked(world, 1)
     assert (states(world), all_runs(world)[0].code) == ("D", "http.503")
     assert any(event.action == "breaker_not_changed" for report in world.reports for event in report.events)
@@ -342,11 +342,11 @@ def test_breakers_success_costs_one_read_and_a_job_without_a_breaker_nothing(wor
     asked(world, 1, "plain")
     assert requests == []
     asked(world, 1)
-    assert requests == ["breaker"]
+    assert requests == ["state"]
     answer(world, DOWN)
     requests.clear()
     asked(world, 1)
-    assert requests == ["breaker", "count_failure"]
+    assert requests == ["state", "change"]
 
 
 def test_breakers_repeated_message_of_a_waiting_run_starts_it_once(world: World) -> None:
@@ -364,7 +364,7 @@ def test_breakers_repeated_message_of_a_waiting_run_starts_it_once(world: World)
 def test_breakers_read_that_fails_keeps_the_message(world: World) -> None:
     guarded(world)
     answer(world, UP)
-    world.wait_queues = around(world.wait_queues, breaker=throttled(times=1))
+    world.wait_queues = around(world.wait_queues, state=throttled(times=1))
     asked(world, 1)
     world.until(NOON + 200)
     assert states(world) == "S"
@@ -385,7 +385,8 @@ def test_breakers_explanation_names_the_breaker_for_which_a_run_waits(world: Wor
     assert opened in explained(world, "tock")
     world.clock.advance(60)
     assert "half open: one attempt tests the target" in explained(world, "tock")
-    world.wait_queues.set_breaker("default", "crm", BreakerState(), state(world), expires_at=int(NOON))
+    closed = replaced(state(world), BreakerState())
+    world.wait_queues.change("default", "crm", BreakerGate(), closed, expires_at=int(NOON))
     assert "closed again, so the run starts at that time" in explained(world, "tock")
 
 
@@ -418,9 +419,10 @@ def test_breakers_key_shows_the_breaker_and_the_runs_that_wait_for_it(world: Wor
     answer(world, DOWN)
     asked(world, 3)
     found = world.office.api.key_limits.get("default", "crm")
-    assert (found.breaker_state, found.breaker.failures, found.guarded, found.rated) == ("open", 1, 2, [])
+    assert (found.shown["breaker_state"], found.shown["breaker_failures"]) == ("open", 1)
+    assert {gate: len(runs) for gate, runs in found.at_gates.items()} == {"breaker": 2, "rate": 0}
     listed, _ = world.office.api.key_limits.page("default", limit=10, after=None)
-    assert [(each.key, each.rated, each.guarded) for each in listed] == [("crm", 0, 2)]
+    assert [(each.key, each.at_gates["rate"], each.at_gates["breaker"]) for each in listed] == [("crm", 0, 2)]
 
 
 def test_breakers_stored_numbers_replace_those_of_the_jobs(world: World) -> None:
@@ -540,7 +542,7 @@ def test_breakers_held_run_asks_every_15_minutes_and_uses_no_attempt(world: Worl
     world.wait_queues = CountedStore(world.wait_queues, requests)
     world.until(NOON + 7199)
     assert (states(world), seconds(world)) == ("Q", [])
-    assert 8 <= requests.count("breaker") <= 9
+    assert 8 <= requests.count("state") <= 9
     world.until(NOON + 7240)
     assert (states(world), all_runs(world)[0].attempt) == ("S", 1)
 
@@ -560,28 +562,30 @@ def test_breakers_probe_of_a_breaker_that_was_closed_meanwhile_changes_nothing(w
     assert state(world) == BreakerState()
 
 
-def stale(value: object) -> Any:
-    """Answers a read with a value of before, unless it is strongly consistent."""
-    return lambda real, *of, strongly=False: real(*of, strongly=strongly) if strongly else value
+def stale(real: Any, tenant: str, key: str, gate: Any, *, strongly: bool = False) -> Any:
+    """Answers a read with the state of before, unless it is strongly consistent."""
+    return real(tenant, key, gate, strongly=strongly) if strongly else gate.state()
 
 
 def test_breakers_hold_and_close_do_not_rely_on_stale_reads(world: World) -> None:
     api = world.office.api.key_limits
-    before_it = replace(api, wait_queues=around(world.wait_queues, spent=stale(Spent()), breaker=stale(BreakerState())))
+    before_it = replace(api, gates=replace(api.gates, wait_queues=around(world.wait_queues, state=stale)))
     api.hold("default", "crm", NOON + 60)
     held = state(world)
     before_it.close("default", "crm")
     assert (state(world), api.status("default", "crm").paused_until) == (BreakerState(), None)
-    during_it = replace(api, wait_queues=around(world.wait_queues, breaker=stale(held)))
-    during_it.hold("default", "crm", NOON + 60)
+    before_it.hold("default", "crm", NOON + 60)
     assert state(world) == held
 
 
 def test_breakers_hold_that_other_writers_outrun_each_time_is_refused(world: World) -> None:
     api = world.office.api.key_limits
-    busy = around(world.wait_queues, set_breaker=lambda _real, *_, **__: (False, BreakerState(1)))
+    busy = around(
+        world.wait_queues,
+        change=lambda *of, **__: (False, of[3].state() if of[3].name != "breaker" else BreakerState(1)),
+    )
     with pytest.raises(KeyBusyError):
-        replace(api, wait_queues=busy).hold("default", "crm", NOON + 60)
+        replace(api, gates=replace(api.gates, wait_queues=busy)).hold("default", "crm", NOON + 60)
 
 
 def test_breakers_hold_whose_pause_other_writers_outrun_each_time_is_refused(world: World) -> None:

@@ -21,13 +21,11 @@ from duecourse.domain.jobs.job import (
     RetryPolicy,
 )
 from duecourse.domain.runs.document import run_document
-from duecourse.domain.runs.rate import Hold
-from duecourse.domain.runs.states import Queued, Run, RunState, Skipped
+from duecourse.domain.runs.states import GateWait, Queued, Run, RunState, Skipped, gate_wait
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import around, lost, throttled
 from duecourse.testing.stores import MemoryStores
-from duecourse.usecases.worker.rates import Later, Paid, Rates
 from tests.scenarios.overlap.test_concurrency_keys import all_runs, complete, line, states
 from tests.support.faulty import CountedStore, Skewed
 from tests.support.jobs import NOON, job
@@ -69,7 +67,7 @@ def _of(made: Job) -> dict[str, Any]:
 
 def waits(world: World) -> Run:
     """The run that waits for the rate, the first one of several."""
-    found = [run for run in all_runs(world) if isinstance(run, Queued) and run.rate_key is not None]
+    found = [run for run in all_runs(world) if isinstance(run, Queued) and run.wait is not None]
     return min(found, key=lambda run: run.not_before or 0.0)
 
 
@@ -288,7 +286,7 @@ def test_rates_caught_up_run_with_jitter_does_not_ask_again_and_again_before_its
         world.clock.advance(1)
     (caught_up,) = (run for run in all_runs(world) if run.count > 1)
     assert isinstance(caught_up, Skipped)
-    assert (caught_up.reason, caught_up.rate_key) == ("start_deadline", "crm")
+    assert caught_up.reason == "start_deadline"
     assert handled < 40
 
 
@@ -333,9 +331,12 @@ def test_rates_status_has_the_runs_that_wait_and_until_when(world: World) -> Non
     on_demand(world)
     asked(world, 3)
     found = world.office.api.key_limits.get("default", "crm")
-    assert [(run.rate_key, run.not_before) for run in found.rated] == [("crm", NOON + 10), ("crm", NOON + 20)]
+    assert [(run.wait and run.wait.key, run.not_before) for run in found.at_gates["rate"]] == [
+        ("crm", NOON + 10),
+        ("crm", NOON + 20),
+    ]
     listed, _ = world.office.api.key_limits.page("default", limit=10, after=None)
-    assert [(each.key, each.waiting, each.rated) for each in listed] == [("crm", 0, 2)]
+    assert [(each.key, each.waiting, each.at_gates["rate"]) for each in listed] == [("crm", 0, 2)]
 
 
 def test_rates_status_has_runs_that_wait_until_the_same_instant(world: World) -> None:
@@ -347,7 +348,7 @@ def test_rates_status_has_runs_that_wait_until_the_same_instant(world: World) ->
         same = replace(run, not_before=NOON + 10, fencing_token="another")
         assert world.run_store.write(same, run) is None
     limits = world.office.api.key_limits
-    found = limits.get("default", "crm").rated
+    found = limits.get("default", "crm").at_gates["rate"]
     assert [run.not_before for run in found] == [NOON + 10, NOON + 10]
     assert [run.run_id for run in found] == sorted(run.run_id for run in found)
 
@@ -371,9 +372,9 @@ def test_rates_status_counts_runs_that_wait_for_their_next_attempt_and_for_a_pla
     asked(world, 2)
     assert sorted_states(world) == "QQR"
     found = world.office.api.key_limits.get("default", "crm")
-    assert ([run.state for run in found.rated], found.waiting) == ([RunState.RETRYING], 2)
+    assert ([run.state for run in found.at_gates["rate"]], found.waiting) == ([RunState.RETRYING], 2)
     listed, _ = world.office.api.key_limits.page("default", limit=10, after=None)
-    assert [(each.key, each.waiting, each.rated) for each in listed] == [("crm", 2, 1)]
+    assert [(each.key, each.waiting, each.at_gates["rate"]) for each in listed] == [("crm", 2, 1)]
 
 
 def busy(seconds: float | None, code: str = "http.429") -> Failed:
@@ -463,7 +464,7 @@ def test_rates_pause_that_cannot_be_recorded_leaves_the_run_as_it_is(world: Worl
     on_demand(world, retry=RetryPolicy(max_attempts=1))
     world.caller.answer = lambda _: busy(120)
     world.wait_queues = around(
-        world.wait_queues, spend=throttled(when=lambda _tenant, _key, move, **_: isinstance(move, Hold))
+        world.wait_queues, change=throttled(when=lambda *of, **_: of[3].changes[0].name == "held")
     )
     asked(world, 1)
     assert (states(world), all_runs(world)[0].code) == ("D", "http.429")
@@ -481,7 +482,7 @@ def test_rates_run_whose_worker_dies_keeps_its_instant_of_the_line(world: World)
     world.wheel.refuse = lambda _: True
     world.handle(held)  # it has recorded the instant, and its message is not sent
     world.wheel.refuse = accepts
-    assert world.office.record(run).rate_key == "crm"
+    assert gate_wait(world.office.record(run)) == GateWait("rate", "crm", in_turn=True)
     asked(world, 5)
     world.until(NOON + 170)
     assert world.office.record(run).state is RunState.SUCCEEDED
@@ -536,14 +537,14 @@ def test_rates_message_that_comes_twice_starts_one_attempt(world: World) -> None
     assert len(seconds(world)) == 2
 
 
-@pytest.mark.parametrize("what", ["write", "spend"])
+@pytest.mark.parametrize("what", ["write", "change"])
 @pytest.mark.parametrize("how", [throttled(times=1), lost(TimeoutError("no answer"), times=1)])
 def test_rates_no_run_is_lost_after_a_failed_request(world: World, what: str, how: Any) -> None:
     on_demand(world)
     if what == "write":
         world.run_store = around(world.run_store, write=how)
     else:
-        world.wait_queues = around(world.wait_queues, spend=how)
+        world.wait_queues = around(world.wait_queues, change=how)
     asked(world, 3)
     world.until(NOON + 900)
     assert states(world) == "SSS"
@@ -566,7 +567,7 @@ def test_rates_workers_side_by_side_start_no_more_than_the_rate(world: World) ->
     hold(sorted(seconds(world)), 2, 10)
 
 
-@pytest.mark.parametrize(("rate", "before"), [(None, []), (Rate("crm", 60, 2), ["spent", "spend"])])
+@pytest.mark.parametrize(("rate", "before"), [(None, []), (Rate("crm", 60, 2), ["state", "change"])])
 def test_rates_run_with_a_rate_costs_one_write_more_and_without_one_no_request_more(
     rate: Rate | None, before: list[str]
 ) -> None:
@@ -579,18 +580,3 @@ def test_rates_run_with_a_rate_costs_one_write_more_and_without_one_no_request_m
     world.until(NOON + 241)
     assert requests == [*before, "write", "write"]
     assert world.wait_queues.watch("default", key_line("crm")) is None
-
-
-def test_rate_run_keeps_its_turn_behind_a_run_whose_message_was_late(world: World) -> None:
-    rates = Rates(world.jobs, world.wait_queues, world.clock, world.randomness)
-    rate = Rate("crm", 20, 1)
-
-    def starts(at: float, *, in_turn: bool = True) -> Paid | Later:
-        world.clock.set(at)
-        return rates.ask("default", "crm", rate, in_turn=in_turn)
-
-    assert starts(NOON, in_turn=False) == Paid(NOON)
-    instants = [starts(NOON, in_turn=False) for _ in range(2)]
-    assert instants == [Later(NOON + 3, in_turn=True), Later(NOON + 6, in_turn=True)]
-    assert starts(NOON + 4.1) == Paid(NOON + 4.1), "its queue delays a message by whole seconds"
-    assert starts(NOON + 6) == Paid(NOON + 7.1)

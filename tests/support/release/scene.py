@@ -24,7 +24,6 @@ from duecourse.domain.jobs.job import (
 )
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.runs.api_keys import ApiKey, key_text
-from duecourse.domain.runs.overlap import KeyLimit
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call, Outgoing
@@ -141,7 +140,7 @@ def _wait(world: World) -> None:
     shares = queues | {"overlap": Overlap.ALLOW, "concurrency": Concurrency("crm", 1), "retry": ONCE, "max_runs": 1}
     for name in ("shares", "shares-too"):
         world.add(job("rate(1 minute)", id=name, **shares))
-    world.jobs.key_limits.put(KeyLimit("default", "erp", 3, NOON, "anna"))
+    world.office.api.key_limits.put("default", "erp", 3, by="anna")
     text = key_text("default", "n" * 32)
     of_job = world.jobs.get("default", "waits")
     assert of_job is not None

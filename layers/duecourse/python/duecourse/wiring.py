@@ -501,10 +501,9 @@ class Wiring(Generic[S_co]):
 
     def worker(self: Wiring[ExecuteSettings], rules: WorkerRules, received: Received, caller: Caller) -> LaneWorker:
         """Return a worker for the messages of `received`."""
+        from duecourse.gates.runner import GateItems, Gates
         from duecourse.usecases.worker.attempt import Coverage, LaneWorker, Starter
-        from duecourse.usecases.worker.breakers import Breakers
         from duecourse.usecases.worker.call import Calls
-        from duecourse.usecases.worker.rates import Rates
         from duecourse.usecases.worker.requeue import Requeue
 
         jobs, runs, clock, randomness = self.jobs, self.runs, self.clock, self.randomness
@@ -517,8 +516,7 @@ class Wiring(Generic[S_co]):
             runs=runs,
             coverage=coverage,
             overlaps=effects.overlaps,
-            rates=Rates(jobs, self.wait_queues, clock, randomness),
-            breakers=Breakers(jobs, self.wait_queues, clock, randomness),
+            gates=Gates(GateItems(self.wait_queues, clock), jobs, self.payloads.prepared, clock, randomness),
             wait_queue=wait_queue,
             payloads=self.payloads,
             calls=Calls(caller, runs, clock, randomness, effects.workflows),
@@ -692,6 +690,7 @@ class Wiring(Generic[S_co]):
     def api(self: Wiring[ApiSettings]) -> Api:
         from duecourse.api.api import Api
         from duecourse.domain.tenants.rate import BucketRules
+        from duecourse.gates.runner import GateItems
         from duecourse.usecases.jobs.calendars import Calendars
         from duecourse.usecases.jobs.change import EditJobs, JobLimits, Jobs
         from duecourse.usecases.jobs.membership import Membership
@@ -747,7 +746,9 @@ class Wiring(Generic[S_co]):
             editing=editing,
             calendars=Calendars(store, editing, clock),
             api_keys=ApiKeys(store, manual, limits, clock, randomness),
-            key_limits=KeyLimitsInUse(store, runs, self.wait_queues, overlaps, wait_queue, clock),
+            key_limits=KeyLimitsInUse(
+                store, runs, self.wait_queues, GateItems(self.wait_queues, clock), overlaps, wait_queue, clock
+            ),
             pausing=Pausing(jobs, store, self.skipping, self.wait_queues, clock),
             history=history,
             all_runs=AllRuns(store, runs, clock, self.executor),

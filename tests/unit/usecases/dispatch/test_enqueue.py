@@ -7,11 +7,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from duecourse.domain.ids import RunIdentity
+from duecourse.domain.instants import HOLD_SECONDS
 from duecourse.domain.jobs.cursor import plan
 from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage
-from duecourse.usecases.dispatch.claim import ALIGNED_SECONDS, HOLD_SECONDS, delay, message, outgoing
+from duecourse.usecases.dispatch.claim import ALIGNED_SECONDS, delay, message, outgoing
 from duecourse.usecases.worker.attempt import CLOCK_SLACK_SECONDS
 from duecourse_schedules.schedule import OccurrenceRules
 from tests.support.jobs import NOON, cursor, job

@@ -11,6 +11,9 @@ DAY_SECONDS = 86_400
 CLOCKS_DIFFER_SECONDS = 10
 """The maximum difference between two clocks, in seconds: each may be wrong by five seconds."""
 
+HOLD_SECONDS = 1.0
+"""A worker holds a message that arrives up to this many seconds early until it is due."""
+
 
 def to_iso(seconds: float) -> str:
     """Format an instant: `2026-11-21T06:47:00Z`. A fraction is kept to the millisecond (`…:00.250Z`). Whole seconds

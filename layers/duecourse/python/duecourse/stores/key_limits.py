@@ -8,7 +8,8 @@ from duecourse.stores import values
 from duecourse.stores.keys import LIMIT_PREFIX, Item, tenant_key
 from duecourse.stores.table import Delete, Prefix, Present, Put, Query, Returned, Table, Tables
 
-_FIELDS = ("concurrency", "per_minute", "burst", "failures", "open_seconds", "updated_at", "updated_by")
+_ABOUT = frozenset({"updated_at", "updated_by"})
+"""The other attributes that are numbers are the values of the limit."""
 
 
 class KeyLimits:
@@ -31,7 +32,9 @@ class KeyLimits:
 
     def put(self, limit: KeyLimit) -> bool:
         """Write the limit unconditionally. Return whether there was none before."""
-        item = _key(limit.tenant, limit.key) | values.pack({name: getattr(limit, name) for name in _FIELDS})
+        item = _key(limit.tenant, limit.key) | values.pack(
+            {**limit.values, "updated_at": limit.updated_at, "updated_by": limit.updated_by}
+        )
         return self._tables.write(Put(Table.JOBS, item), Returned.BEFORE).item is None
 
     def delete(self, tenant: str, key: str) -> bool:
@@ -45,4 +48,5 @@ def _key(tenant: str, key: str) -> Item:
 
 def _limit(tenant: str, item: Item) -> KeyLimit:
     key = item["SK"]["S"].removeprefix(LIMIT_PREFIX)
-    return KeyLimit(tenant, key, **values.read_fields(KeyLimit, item, _FIELDS))
+    limits = {name: int(value["N"]) for name, value in item.items() if "N" in value and name not in _ABOUT}
+    return KeyLimit(tenant, key, limits, float(item["updated_at"]["N"]), values.text(item, "updated_by"))

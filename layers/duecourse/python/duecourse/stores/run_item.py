@@ -18,7 +18,7 @@ from zlib import crc32
 
 from duecourse.domain.ids import RunIdentity, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Lane
+from duecourse.domain.jobs.job import TIMED_GATES, Lane
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import (
     MAX_ERROR,
@@ -28,9 +28,13 @@ from duecourse.domain.runs.states import (
     Attempt,
     AttemptOutcome,
     Deadlines,
+    GateWait,
+    Queued,
+    Retrying,
     Run,
     RunState,
     Succeeded,
+    gate_wait,
     is_listed,
     state_since,
 )
@@ -131,7 +135,7 @@ _READ: Mapping[str, Callable[[Item, str], Any]] = MappingProxyType(
         **dict.fromkeys(
             (
                 *("reason", "error", "code", "callback_hash", "deadline_message_id", "cancel_requested"),
-                *("message_id", "nonce", "result_key", "idempotency_key", "note", "redriven_from", "key", "rate_key"),
+                *("message_id", "nonce", "result_key", "idempotency_key", "note", "redriven_from", "key"),
                 *("result_location", "result_error"),
             ),
             values.optional_text,
@@ -145,7 +149,7 @@ _READ: Mapping[str, Callable[[Item, str], Any]] = MappingProxyType(
             values.optional_float,
         ),
         **dict.fromkeys(("result_bytes", "expires_at"), values.optional_integer),
-        **dict.fromkeys(("notified", "caught_up", "in_turn", "breaker"), values.flag),
+        **dict.fromkeys(("notified", "caught_up"), values.flag),
     }
 )
 """The attributes that have the same names as the fields of a record or of its deadlines, each with the function that
@@ -164,6 +168,7 @@ def to_item(run: Run) -> Item:
     item = job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local) | values.pack(
         {field.name: value for field in _FIELDS[run.state] if (value := getattr(run, field.name)) != field.default}
         | ({} if deadlines is None else {name: getattr(deadlines, name) for name in _DEADLINES})
+        | _wait_attributes(gate_wait(run))
         | {
             "due": identity.due,
             "generation": identity.generation,
@@ -186,6 +191,17 @@ def to_item(run: Run) -> Item:
         | (index_keys(run) if is_listed(run) else {})
     )
     return with_earlier(item, run) if run.earlier else item
+
+
+_UNMARKED = "rate"
+"""The gate of a wait whose item does not name its gate."""
+
+
+def _wait_attributes(wait: GateWait | None) -> dict[str, object]:
+    if wait is None:
+        return {}
+    marked = {} if wait.gate == _UNMARKED else {wait.gate: True}
+    return {"rate_key": wait.key, "in_turn": wait.in_turn or None, **marked}
 
 
 def index_of(state: RunState) -> Index:
@@ -233,6 +249,9 @@ def from_item(item: Item) -> Run:
     if state is RunState.WAITING or (state is RunState.RUNNING and "waiting_until" in item):
         until = float(item["waiting_until"]["N"])
         own["deadlines"] = Deadlines(until, **{name: _READ[name](item, name) for name in _DEADLINES[1:]})
+    if issubclass(STATES[state], Queued | Retrying) and "rate_key" in item:
+        gate = next((name for name in TIMED_GATES if values.flag(item, name)), _UNMARKED)
+        own["wait"] = GateWait(gate, values.text(item, "rate_key"), values.flag(item, "in_turn"))
     if state is RunState.RUNNING:
         own["listed"] = ACTIVE.partition in item
     if "result" in item:

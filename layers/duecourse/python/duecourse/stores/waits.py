@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import fields
+from typing import Any, Protocol, TypeVar
 
 from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import MAX_PRIORITY
-from duecourse.domain.runs import rate
-from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.overlap import QueuePosition, position_in
-from duecourse.domain.runs.rate import Hold, Move, Recount, Spent
 from duecourse.messages import RunMessage, read_run_message
 from duecourse.ports import Watch
 from duecourse.stores import values
 from duecourse.stores.keys import (
-    BREAKER,
     HELD_PREFIX,
     QUEUE_PREFIX,
-    RATE,
     WATCH,
     Item,
     job_key,
@@ -26,8 +22,6 @@ from duecourse.stores.keys import (
 )
 from duecourse.stores.table import (
     Absent,
-    Add,
-    Between,
     Change,
     Compare,
     Condition,
@@ -43,20 +37,45 @@ from duecourse.stores.table import (
     Table,
     Tables,
     Update,
-    all_of,
     any_of,
-    changes_to,
-    equal,
     holds,
 )
 
-SPENT = ("paid", "line", "step", "held")
-"""The counters of a rate key: the fields of domain.runs.rate.Spent."""
-
-BREAKER_FIELDS = tuple(field.name for field in fields(BreakerState))
-
 HELD = 100
 """The number of held messages in one read. If there are more, the newest are read."""
+
+
+S_co = TypeVar("S_co", covariant=True)
+
+
+class GateItem(Protocol[S_co]):
+    """A gate: the sort key of its item, in the partition of a key, and the type of its state, whose fields are strings
+    and integers. A field that is 0 or empty has no attribute.
+    """
+
+    @property
+    def item(self) -> str:
+        """The sort key."""
+
+    @property
+    def state(self) -> type[S_co]:
+        """The type of the state. Its defaults are those of an absent item."""
+
+
+class GateWrite(Protocol[S_co]):
+    """A change of a gate's state (gates.gate.Write)."""
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The changes."""
+
+    @property
+    def condition(self) -> Condition | None:
+        """The condition of the changes."""
+
+    @property
+    def to(self) -> S_co | None:
+        """The state after the changes, if it is known."""
 
 
 class WaitQueues:
@@ -130,49 +149,19 @@ class WaitQueues:
         partition, of = job_partition(tenant, job_id), Prefix("SK", prefix)
         return Query(Table.RUNS, partition, of, newest=newest, consistent=True, limit=limit, start=start, only=only)
 
-    def spent(self, tenant: str, key: str, *, strongly: bool = False) -> Spent:
-        """Return the starts of a rate key. May be stale without `strongly`."""
-        return _spent(self._read(_rate_key(tenant, key), strongly))
+    def state(self, tenant: str, key: str, gate: GateItem[S_co], *, strongly: bool = False) -> S_co:
+        """Return the state of a gate for a key. May be stale without `strongly`."""
+        return _state(gate, self._tables.get(Table.RUNS, _gate_key(tenant, key, gate), consistent=strongly))
 
-    def spend(self, tenant: str, key: str, move: rate.Change, *, expires_at: int) -> tuple[bool, Spent]:
-        """Make the move if its condition holds. Return whether it was made, and the starts of the key after it."""
-        update: tuple[Condition, tuple[Change, ...]]
-        match move:
-            case Move():
-                update = _moved(move)
-            case Recount():
-                update = _replaced(SPENT, move.before, move.after)
-            case Hold(until):
-                update = any_of(Absent("held"), Compare("held", "<", until)), (Set("held", until),)
-        made, item = self._changed(_rate_key(tenant, key), *update, expires_at)
-        return made, _spent(item)
-
-    def breaker(self, tenant: str, key: str, *, strongly: bool = False) -> BreakerState:
-        """Return the state of the key's circuit breaker. May be stale without `strongly`."""
-        return _breaker(self._read(_breaker_key(tenant, key), strongly))
-
-    def count_failure(self, tenant: str, key: str, *, expires_at: int) -> BreakerState:
-        """Count a failure, and return the state after it."""
-        return _breaker(self._changed(_breaker_key(tenant, key), None, (Add("failures", 1),), expires_at)[1])
-
-    def set_breaker(
-        self, tenant: str, key: str, state: BreakerState, previous: BreakerState, *, expires_at: int
-    ) -> tuple[bool, BreakerState]:
-        """Replace exactly `previous` by `state`. Return whether it was replaced, and the state after it."""
-        update = _replaced(BREAKER_FIELDS, previous, state)
-        made, item = self._changed(_breaker_key(tenant, key), *update, expires_at)
-        return made or _breaker(item) == state, _breaker(item)  # the response to a write may be lost
-
-    def _read(self, key: Item, strongly: bool) -> Item:
-        return self._tables.get(Table.RUNS, key, consistent=strongly) or {}
-
-    def _changed(
-        self, key: Item, condition: Condition | None, changes: tuple[Change, ...], expires_at: int
-    ) -> tuple[bool, Item]:
-        """Update an item. Return whether the condition held, and the item after it."""
-        update = Update(Table.RUNS, key, (*changes, Set("expires_at", expires_at)), condition)
+    def change(
+        self, tenant: str, key: str, gate: GateItem[S_co], write: GateWrite[S_co], *, expires_at: int
+    ) -> tuple[bool, S_co]:
+        """Change the state of a gate. Return whether it was changed, and the state after it."""
+        changes = (*write.changes, Set("expires_at", expires_at))
+        update = Update(Table.RUNS, _gate_key(tenant, key, gate), changes, write.condition)
         written = self._tables.write(update, Returned.AFTER)
-        return written.held, written.item or {}
+        state = _state(gate, written.item)
+        return written.held or state == write.to, state  # the response to a write may be lost
 
     def watch(self, tenant: str, job_id: str) -> Watch | None:
         """Return the watch of the wait queue. Strongly consistent."""
@@ -206,38 +195,14 @@ def _watch(item: Item) -> Watch:
     return Watch(values.text(item, "nonce"), float(item["at"]["N"]), frozenset(calls))
 
 
-def _rate_key(tenant: str, key: str) -> Item:
-    return job_key(tenant, key_line(key), RATE)
+def _gate_key(tenant: str, key: str, gate: GateItem[S_co]) -> Item:
+    return job_key(tenant, key_line(key), gate.item)
 
 
-def _moved(move: Move) -> tuple[Condition, tuple[Change, ...]]:
-    counter, low, paying = move.counter, move.low, move.counter == "paid"
-    free = (any_of(Absent("held"), Compare("held", "<=", low)),) if paying else ()
-    if move.to is None:
-        same = (equal("step", move.step),) if paying else ()
-        return all_of(Between(counter, low, move.high), *free, *same), (Add(counter, move.step),)
-    step = (Set("step", move.step),) if paying else ()
-    return all_of(any_of(Absent(counter), Compare(counter, "<", low)), *free), (Set(counter, move.to), *step)
-
-
-def _replaced(names: Sequence[str], before: object, after: object) -> tuple[Condition, tuple[Change, ...]]:
-    """Return the condition and the changes that replace exactly these fields of `before` by those of `after`. Fields
-    that are 0 or empty are not stored.
-    """
-    old, new = ({name: getattr(each, name) or None for name in names} for each in (before, after))
-    return holds(old), changes_to(new)
-
-
-def _breaker_key(tenant: str, key: str) -> Item:
-    return job_key(tenant, key_line(key), BREAKER)
-
-
-def _breaker(item: Item) -> BreakerState:
-    return BreakerState(**values.read_fields(BreakerState, item, BREAKER_FIELDS))
-
-
-def _spent(item: Item) -> Spent:
-    return Spent(**{name: values.optional_integer(item, name) or 0 for name in SPENT})
+def _state(gate: GateItem[S_co], item: Item | None) -> S_co:
+    state: Any = gate.state
+    found: S_co = state(**values.read_fields(state, item or {}, [each.name for each in fields(state)]))
+    return found
 
 
 def _held_key(message: RunMessage) -> Item:

@@ -27,6 +27,7 @@ from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT, Breaker, Rate
 from duecourse.domain.runs.overlap import KeyLimit
 from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN, DOT_SEGMENTS
 from duecourse.domain.runs.states import RunState
+from duecourse.gates.runner import KeyBusyError
 from duecourse.usecases.runs.key_limits import (
     MAX_COUNTED,
     MAX_SHOWN,
@@ -36,7 +37,7 @@ from duecourse.usecases.runs.key_limits import (
     NoStoredLimitError,
     PlaceTakenAgainError,
 )
-from duecourse.usecases.worker.overlap import KeyBusyError, WaitQueueUnavailableError
+from duecourse.usecases.worker.overlap import WaitQueueUnavailableError
 
 CHANGE = frozenset({WRITE, OPS})
 
@@ -198,8 +199,7 @@ def list_limits(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
         {
             **_document(each.key, each.stored),
             "waiting": each.waiting,
-            "waiting_for_rate": each.rated,
-            "waiting_for_breaker": each.guarded,
+            **{f"waiting_for_{gate}": count for gate, count in each.at_gates.items()},
         }
         for each in found
     ]
@@ -380,8 +380,8 @@ def _document(key: str, stored: KeyLimit | None) -> LimitAnswer:
     return {
         "key": key,
         "concurrency": None if stored is None else stored.concurrency,
-        "rate": _rate(None if stored is None else stored.rate),
-        "breaker": _breaker(None if stored is None else stored.breaker),
+        "rate": _rate(None if stored is None else stored.limit(Rate)),
+        "breaker": _breaker(None if stored is None else stored.limit(Breaker)),
         "updated_at": None if stored is None else millisecond(stored.updated_at),
         "updated_by": None if stored is None else stored.updated_by,
     }
@@ -395,7 +395,7 @@ def _breaker(breaker: Breaker | None) -> StoredBreakerAnswer | None:
     return None if breaker is None else {"failures": breaker.failures, "open_seconds": breaker.open_seconds}
 
 
-def _status(found: KeyStatus) -> SingleLimitAnswer:
+def _status(found: KeyStatus) -> dict[str, object]:
     return {
         **_document(found.key, found.stored),
         "active": [
@@ -412,14 +412,11 @@ def _status(found: KeyStatus) -> SingleLimitAnswer:
             {"id": each.run_id, "job_id": each.job_id, "due": to_iso(each.due), "place": place}
             for place, each in enumerate(found.first, 1)
         ],
-        "waiting_for_rate": len(found.rated),
         "rate_queue": [
             {"id": run.run_id, "job_id": run.job_id, "next_attempt_at": millisecond(run.not_before)}
-            for run in found.rated[:MAX_SHOWN]
+            for run in found.at_gates["rate"][:MAX_SHOWN]
         ],
         "paused_until": millisecond(found.paused_until),
-        "waiting_for_breaker": found.guarded,
-        "breaker_state": found.breaker_state,
-        "breaker_failures": found.breaker.failures,
-        "breaker_open_until": millisecond(found.breaker.open_until or None),
+        **{f"waiting_for_{gate}": len(runs) for gate, runs in found.at_gates.items()},
+        **found.shown,
     }

@@ -6,11 +6,13 @@ and missed occurrences.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Annotated, Any, Final, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, Self
 
 from duecourse.domain.ids import ID_ERROR, ID_PATTERN
 from duecourse.domain.instants import DAY_SECONDS
@@ -252,6 +254,20 @@ class Breaker:
         Doc("How long it stays open. If the first attempt after that fails, it opens for twice as long."),
         Default(60),
     ]
+
+
+class SharedLimit(Protocol):
+    """A limit that the runs with the same key share. `key` is a template as in Concurrency (None: a default)."""
+
+    @property
+    def key(self) -> str | None:
+        """The template, or the key of a stored limit."""
+
+
+TIMED_GATES: Mapping[str, str] = MappingProxyType({"rate": "rate", "breaker": "circuit breaker"})
+"""The fields of a job that can make its runs wait until a known instant, each with the words for it. Each sets
+the limit of a gate.
+"""
 
 
 class Completion(StrEnum):

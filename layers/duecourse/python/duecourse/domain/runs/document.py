@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from duecourse.domain.instants import millisecond, to_iso
-from duecourse.domain.jobs.job import DeadlineEvent, EventKind, Job
+from duecourse.domain.jobs.job import TIMED_GATES, DeadlineEvent, EventKind, Job
 from duecourse.domain.runs.states import (
     Alive,
     Cancelled,
@@ -24,6 +24,7 @@ from duecourse.domain.runs.states import (
     attempts_of,
     cancel_requested,
     finished_at,
+    gate_wait,
     reason_of,
     state_since,
 )
@@ -36,6 +37,7 @@ def run_document(run: Run) -> dict[str, Any]:
     started = run.started_at if run.first_started_at is None else run.first_started_at
     deadlines = run.deadlines if isinstance(run, Alive) else None
     result = run if isinstance(run, Succeeded) else None
+    wait = gate_wait(run)
     return {
         "id": run.run_id,
         "job_id": run.job_id,
@@ -52,8 +54,7 @@ def run_document(run: Run) -> dict[str, Any]:
         "max_attempts": run.attempts_allowed,
         "waiting_for": _waiting_for(run),
         "concurrency_key": run.key,
-        "rate_key": None if run.breaker else run.rate_key,
-        "breaker_key": run.rate_key if run.breaker else None,
+        **{f"{gate}_key": wait.key if wait is not None and wait.gate == gate else None for gate in TIMED_GATES},
         "waiting_since": millisecond(run.waiting_since),
         "waiting_until": None if deadlines is None else millisecond(deadlines.waiting_until),
         "heartbeat_until": None if deadlines is None else millisecond(deadlines.heartbeat_until),
@@ -75,8 +76,8 @@ def run_document(run: Run) -> dict[str, Any]:
 
 
 def _waiting_for(run: Run) -> str | None:
-    if isinstance(run, Queued | Retrying) and run.rate_key is not None:
-        return "breaker" if run.breaker else "rate"
+    if (wait := gate_wait(run)) is not None:
+        return wait.gate
     if not isinstance(run, Queued) or run.waiting_since is None:
         return None
     return "overlap" if run.key is None else "concurrency"

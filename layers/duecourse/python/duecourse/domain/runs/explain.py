@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from math import ceil
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.calendars import PAUSE, id_of
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
-from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, Tombstone
+from duecourse.domain.jobs.job import TIMED_GATES, Job, JobSnapshot, JobState, Tombstone
 from duecourse.domain.jobs.pause import after_pause
-from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.states import (
     Cancelled,
     Dead,
@@ -171,9 +169,10 @@ def _told(run: Run) -> str:
             until = to_iso(int(run.deadlines.waiting_until))
             return f"Its target was called, and it waits for the callback until {until}."
         case Retrying():
-            what = "circuit breaker" if run.breaker else "rate"
-            rate = "" if run.rate_key is None else f"; it waits for the {what} of the key {run.rate_key}"
-            return f"Attempt {run.attempt} failed; the next one starts at {to_iso(int(run.not_before))}{rate}."
+            wait = (
+                "" if run.wait is None else f"; it waits for the {TIMED_GATES[run.wait.gate]} of the key {run.wait.key}"
+            )
+            return f"Attempt {run.attempt} failed; the next one starts at {to_iso(int(run.not_before))}{wait}."
         case Cancelled():
             because = {
                 "deleted": " because the job was deleted",
@@ -188,9 +187,9 @@ def _told(run: Run) -> str:
         case Queued():
             if run.waiting_since is None:
                 return "It is in the queue of its lane."
-            if run.rate_key is not None and run.not_before is not None:
-                what = "circuit breaker" if run.breaker else "rate"
-                return f"It waits for the {what} of the key {run.rate_key} until {to_iso(int(run.not_before))}."
+            if run.wait is not None and run.not_before is not None:
+                until = to_iso(int(run.not_before))
+                return f"It waits for the {TIMED_GATES[run.wait.gate]} of the key {run.wait.key} until {until}."
             what = "of the job" if run.key is None else f"with the concurrency key {run.key}"
             return (
                 f"It has been in the wait queue since {to_iso(int(run.waiting_since))}: it waits for the end of an "
@@ -214,31 +213,10 @@ def in_wait_queue(found: Explanation, run: Run, line: Sequence[str]) -> Explanat
     )
 
 
-def with_key(found: Explanation, run: Run, around: ExplainContext, now: float) -> Explanation:
-    """Return `found`, with the pause of the rate or concurrency key and the circuit breaker for which the run waits."""
-    if around.closed:
-        found = replace(found, sentence=f"{found.sentence} The limit of the key {run.key} is 0: no run with it starts.")
-    paused_until = around.paused_until or 0.0
-    if paused_until > now and around.breaker is None:
-        until, key = to_iso(int(paused_until)), run.rate_key or run.key
-        paused = f"The key {key} is paused until {until}: a target sent Retry-After, or an operator holds it."
-        found = replace(found, sentence=f"{found.sentence} {paused}", facts={**found.facts, "paused_until": until})
-    if (breaker := around.breaker) is not None:
-        failed = f"{breaker.failures} attempt{'s' * (breaker.failures != 1)} in a row failed"
-        held = not breaker.failures or ceil(paused_until) == breaker.open_until  # see key_limits.hold
-        because = "an operator holds the key" if held else failed
-        match breaker.word(now):
-            case "open":
-                state = f"open until {to_iso(breaker.open_until)}, because {because}"
-            case "half_open":
-                state = "half open: one attempt tests the target"
-            case "closed":
-                state = "closed again, so the run starts at that time"
-        found = replace(
-            found,
-            sentence=f"{found.sentence} The circuit breaker is {state}.",
-            facts={**found.facts, "breaker": breaker.word(now), "failures": breaker.failures},
-        )
+def with_notes(found: Explanation, around: ExplainContext) -> Explanation:
+    """Return `found`, with what the gates say for which the run waits."""
+    for sentence, facts in around.said:
+        found = replace(found, sentence=f"{found.sentence} {sentence}", facts={**found.facts, **facts})
     return found
 
 
@@ -271,6 +249,9 @@ def with_pause(found: Explanation, pause: ChangeRecord) -> Explanation:
     )
 
 
+Said = tuple[str, Mapping[str, object]]
+"""A sentence for an explanation, and its facts."""
+
 SETTLED_SECONDS = 900
 """After this time (seconds) an empty lane counts as empty. SQS counts messages approximately and delays a message for
 at most this long.
@@ -288,9 +269,7 @@ class ExplainContext:
     - `searched`: False if some records were not read.
     - `line`: the ids of the runs in the wait queue of the job, or of its key, first to last. Only read for a run that
       may wait there.
-    - `closed`: whether the stored limit of the key for which the run waits is 0.
-    - `paused_until`, `breaker`: the end of the pause of the key for which the run waits (UTC seconds; None: no pause),
-      and the circuit breaker for which it waits.
+    - `said`: what the gates say for which the run waits.
     """
 
     lookahead: int
@@ -301,9 +280,7 @@ class ExplainContext:
     lane_empty: bool | None = None
     searched: bool = True
     line: Sequence[str] = ()
-    closed: bool = False
-    paused_until: float | None = None
-    breaker: BreakerState | None = None
+    said: Sequence[Said] = ()
 
 
 def explain(
@@ -385,7 +362,7 @@ def _judge(
     # A record stores only the two ends of its range, and the occurrences of an earlier schedule are no longer known.
     named = occurrences is None or occurrences.next(at - 1) == at
     if record is not None and (record.occurrence == at or named or reason_of(record) == "edited"):
-        return with_key(in_wait_queue(recorded(record, at), record, around.line), record, around, now)
+        return with_notes(in_wait_queue(recorded(record, at), record, around.line), around)
     match job:
         case None:
             return Explanation(Verdict.DELETED, "The job does not exist, and there is no record of this occurrence.")

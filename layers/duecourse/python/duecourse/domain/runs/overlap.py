@@ -11,14 +11,16 @@ which runs of several jobs take. After a failed attempt, a run has no place of i
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 from duecourse.domain.ids import OfRun, RunName, is_key_line, key_line, parse_run_id
-from duecourse.domain.jobs.job import Breaker, Job, Overlap, Rate
+from duecourse.domain.jobs.job import Job, Overlap, SharedLimit
 from duecourse.domain.runs.decision import LEASE_MARGIN_SECONDS, STEPS_FAILED, RetryLater
 from duecourse.domain.runs.states import (
     Deadlines,
     Final,
+    GateWait,
     Queued,
     Retrying,
     Run,
@@ -65,35 +67,47 @@ class Lock:
     called_until: float | None = None
 
 
+L = TypeVar("L")
+"""The type of a limit: a dataclass with a key and numbers."""
+
+
 @dataclass(frozen=True, slots=True)
 class KeyLimit:
-    """A stored limit of a key: at most `concurrency` of its runs are active (0: no run starts), and at most
-    `per_minute` of their attempts start per minute, at most `burst` of them at once. After `failures` in a row, their
-    circuit breaker opens for `open_seconds`. It replaces the limits of the jobs; None: the limits of the jobs apply.
-    `updated_at` is in UTC seconds.
+    """The stored limits of a key. `values` has the fields of all its limits: at most `concurrency` of its runs are
+    active (0: no run starts), and the fields of the limits of gates. They replace the limits of the jobs, which
+    otherwise apply. `updated_at` is in UTC seconds.
     """
 
     tenant: str
     key: str
-    concurrency: int | None
+    values: Mapping[str, int]
     updated_at: float
     updated_by: str
-    per_minute: int | None = None
-    burst: int | None = None
-    failures: int | None = None
-    open_seconds: int | None = None
 
     @property
-    def rate(self) -> Rate | None:
-        """The stored rate."""
-        return None if self.per_minute is None else Rate(self.key, self.per_minute, self.burst or 1)
+    def concurrency(self) -> int | None:
+        """The stored limit of active runs."""
+        return self.values.get("concurrency")
 
-    @property
-    def breaker(self) -> Breaker | None:
-        """The stored settings of the circuit breaker."""
-        if self.failures is None or self.open_seconds is None:
+    def limit(self, kind: type[L]) -> L | None:
+        """Return the stored limit of a gate, such as a Rate."""
+        names = _numbers(kind)
+        if not self.values.keys() >= names:
             return None
-        return Breaker(self.key, self.failures, self.open_seconds)
+        values: dict[str, Any] = {name: self.values[name] for name in names} | {"key": self.key}
+        return kind(**values)
+
+
+def limit_values(concurrency: int | None, *limits: SharedLimit | None) -> dict[str, int]:
+    """Return the values of a KeyLimit."""
+    found = {} if concurrency is None else {"concurrency": concurrency}
+    for limit in limits:
+        found |= {} if limit is None else {name: getattr(limit, name) for name in _numbers(type(limit))}
+    return found
+
+
+def _numbers(kind: Any) -> frozenset[str]:
+    return frozenset(each.name for each in fields(kind)) - {"key"}
 
 
 def holder_of(run: OfRun, job_id: str) -> str:
@@ -204,7 +218,7 @@ def waits_with_lock(run: Run | None) -> bool:
     """Return whether the run waits for a place of its key, a rate or a circuit breaker. It has the lock of its job
     meanwhile.
     """
-    return isinstance(run, Queued) and (run.key is not None or run.rate_key is not None)
+    return isinstance(run, Queued) and (run.key is not None or run.wait is not None)
 
 
 def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
@@ -226,7 +240,7 @@ def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
             return _lost(holder, starting, now) is None
         case Running() | Waiting() | Retrying() if holder.attempt >= attempt:
             return False
-        case Queued(not_before=float(until)) | Retrying(rate_key=str(), not_before=until) if holder.key == key:
+        case Queued(not_before=float(until)) | Retrying(wait=GateWait(), not_before=until) if holder.key == key:
             return starting or now < until + PLACE_KEPT_SECONDS
         case _:
             return starting  # its start is not recorded yet

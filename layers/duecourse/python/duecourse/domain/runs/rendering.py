@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import sha256
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from duecourse.domain.ids import RunName, to_basic
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import Breaker, Completion, Job, JobDefinition
+from duecourse.domain.jobs.job import Completion, Job, JobDefinition
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.targets.http import header_problem
@@ -73,6 +72,14 @@ Headers = Sequence[tuple[str, str]]
 
 DEFAULT_KEY = "{}/{}"
 """The idempotency key of a tenant's run. It is unique among all tenants, since a receiver may serve several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A job as a run calls it. `taken` has the values of the workflow's run that its templates may use."""
+
+    job: Job
+    taken: Mapping[str, str] = field(default_factory=dict)
 
 
 class TemplateTooLargeError(TemplateError):
@@ -229,16 +236,9 @@ def concurrency_key(template: str, job_id: str, payload: Any) -> str:
     return _NOT_IN_KEYS.sub("_", rendered)
 
 
-def breaker_key(breaker: Breaker, job: Job) -> str:
-    """Return the rendered key of a circuit breaker: by default the host of the target's URL. `job` has the payload of
-    the run. Raises TemplateError.
-    """
-    if breaker.key is not None:
-        return concurrency_key(breaker.key, job.id, job.payload)
-    host = urlsplit(job.target.url).hostname if isinstance(job.target, HttpTarget) else None
-    if host is None:
-        raise TemplateError("the circuit breaker needs a key, because the target is not an HTTP endpoint")
-    return _NOT_IN_KEYS.sub("_", host)[:MAX_CONCURRENCY_KEY]
+def as_key(text: str) -> str:
+    """Return a text as a key that several jobs can share, shortened to the limit."""
+    return _NOT_IN_KEYS.sub("_", text)[:MAX_CONCURRENCY_KEY]
 
 
 def group_key(template: str, job_id: str, payload: Any) -> str:

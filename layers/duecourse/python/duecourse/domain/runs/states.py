@@ -43,7 +43,7 @@ class Attempt:
 
 
 class RunState(StrEnum):
-    """QUEUED is recorded only for a run that waits for other runs, a rate or a circuit breaker; other queued runs
+    """QUEUED is recorded only for a run that a gate makes wait; other queued runs
     have no record yet. WAITING: the call returned, and a program works on the run until its callback.
     """
 
@@ -96,6 +96,19 @@ class Deadlines:
 
 
 @dataclass(frozen=True, slots=True)
+class GateWait:
+    """The gate that makes a run wait until a known instant, and the key that the run shares with other runs there.
+
+    `gate` is the name of the gate: the field of the job that sets its limit. `in_turn`: the gate has given the run this
+    instant; otherwise the run tries again then.
+    """
+
+    gate: str
+    key: str
+    in_turn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Record(OfRun):
     """The fields of a run's record in every state. Instants are UTC epoch seconds.
 
@@ -109,9 +122,6 @@ class Record(OfRun):
     - `progress` (0 to 1), `note`: the values that its heartbeats reported.
     - `waiting_since`: the time at which the run entered the wait queue. It remains after the wait.
     - `key`: the concurrency key whose place the last attempt had, or for which the run waits if it is QUEUED.
-    - `rate_key`: the key of the rate for which the run waits (QUEUED or RETRYING) until `not_before`. `in_turn`: the
-      rate gave the run this instant; otherwise no instant was free, and the run tries again then. `breaker`: the run
-      waits for the circuit breaker of this key instead of its rate.
     - `redriven_at`: the time of the last redrive.
     - `workflow_redriven_at`: of a workflow's step, `redriven_at` of the workflow's run when the step last started
       in a new round. If the step dies after that, the same redrive does not start it again.
@@ -145,9 +155,6 @@ class Record(OfRun):
     note: str | None = None
     waiting_since: float | None = None
     key: str | None = None
-    rate_key: str | None = None
-    in_turn: bool = False
-    breaker: bool = False
     redriven_at: float | None = None
     workflow_redriven_at: float | None = None
     caught_up: bool = False
@@ -172,13 +179,14 @@ class Record(OfRun):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queued(Record):
     """The run waits in a wait queue (since `waiting_since`) for another run of its job, or of its `key`, or it has not
-    started and has no record yet. While it waits for its key, it has the lock of its job. While it waits for a rate
-    or a circuit breaker, it is in no wait queue, and has the lock of its job and the place of its `key`, if it is set.
-    It starts, or tries again, at `not_before`.
+    started and has no record yet. While it waits for its key, it has the lock of its job. While another gate makes it
+    `wait`, it is in no wait queue, and has the lock of its job and the place of its `key`, if it is set. It starts, or
+    tries again, at `not_before`.
     """
 
     state = RunState.QUEUED
     not_before: float | None = None
+    wait: GateWait | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,14 +221,15 @@ class Waiting(Alive):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrying(Record):
-    """The last attempt failed at `finished_at`. The next one starts, or tries again to start within its rate, at
-    `not_before`. While it waits for a rate, the run has the place of its `key`.
+    """The last attempt failed at `finished_at`. The next one starts at `not_before`, or tries again then if a gate
+    makes it `wait`; meanwhile it has the place of its `key`.
     """
 
     state = RunState.RETRYING
     started_at: float
     finished_at: float
     not_before: float
+    wait: GateWait | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +311,11 @@ def reason_of(run: Record) -> str | None:
 def cancel_requested(run: Run) -> str | None:
     """Return the reason for the requested cancellation, or None if it was not requested."""
     return None if isinstance(run, Queued | Retrying) else run.cancel_requested
+
+
+def gate_wait(run: Run) -> GateWait | None:
+    """Return the wait of a run that a gate makes wait until a known instant."""
+    return run.wait if isinstance(run, Queued | Retrying) else None
 
 
 def state_since(run: Run) -> float:

@@ -79,6 +79,7 @@ from duecourse.domain.runs.states import (
     Dead,
     Deadlines,
     Final,
+    GateWait,
     Queued,
     Record,
     Retrying,
@@ -430,7 +431,7 @@ def _retry(request: StartRequest, job: JobSnapshot, run: Retrying, context: Atte
         return Drop("the message is not for the next attempt")
     if not isinstance(job, Job):
         return Transition(cancelled(run, "deleted", now, context), run, "the job was deleted")
-    if now < run.not_before and not run.breaker:  # a breaker may have been closed before that instant
+    if now < run.not_before and run.wait is None:  # a gate decides again: it may have opened before that instant
         return FollowUp(run, "the next attempt is not due yet")
     return started(run, request, job, context, now, "retry")
 
@@ -1036,9 +1037,6 @@ def _begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, n
         expires_at=expires_at,
         callback_hash=callback_hash,
         key=None,  # set by the worker once the run has a place of its key
-        rate_key=None,
-        in_turn=False,
-        breaker=False,
         heartbeat_at=None,
         progress=None,
         note=None,
@@ -1072,42 +1070,36 @@ def queued(run: Running, now: float, key: str | None = None) -> Queued:
     return replace(_not_begun(run), waiting_since=now, key=key)
 
 
-def rated(
-    start: Start, rate_key: str, not_before: float, now: float, *, in_turn: bool, breaker: bool = False
-) -> Run | None:
-    """Return the record of a run that waits for a rate, or for a circuit breaker, until `not_before`. None if its
-    record does not show the wait, because the run was redriven or its worker was lost.
+def waits_at_gate(start: Start, wait: GateWait, not_before: float, now: float) -> Run | None:
+    """Return the record of a run that a gate makes wait until `not_before`. None if its record does not show the wait,
+    because the run was redriven or its worker was lost.
     """
-    run, since = start.run, _waiting_since(start.continued, rate_key, now)
-    match start.continued:
+    run, standing = start.run, start.continued
+    match standing:
         case None | Queued():
             waits: Queued | Retrying = _not_begun(run)
         case Retrying() as before:
             waits = replace(before, key=run.key, fencing_token=run.fencing_token)
         case _:
             return None
-    return replace(
-        waits, not_before=not_before, rate_key=rate_key, in_turn=in_turn, breaker=breaker, waiting_since=since
-    )
+    # Unless it already waits for this key and tries again.
+    again = standing is not None and standing.wait is not None and standing.wait.key == wait.key
+    since = standing.waiting_since if again and standing is not None else now
+    return replace(waits, not_before=not_before, wait=wait, waiting_since=since)
 
 
-def has_turn(previous: Run | None, rate_key: str, now: float, *, waited: bool) -> bool:
-    """Return whether the run has waited for the instant that its rate gave it. If its record does not show such a wait
-    (see `rated`), any wait counts (`waited`).
+def has_turn(previous: Run | None, gate: str, key: str, now: float, *, waited: bool) -> bool:
+    """Return whether the run has waited for the instant that the gate gave it. If its record does not show such a wait
+    (see `waits_at_gate`), any wait counts (`waited`).
     """
     match previous:
         case None:
             return False
-        case Queued() | Retrying():
+        case Queued(wait=wait) | Retrying(wait=wait):
             due = previous.not_before is not None and previous.not_before <= now
-            return previous.rate_key == rate_key and previous.in_turn and due
+            return wait == GateWait(gate, key, in_turn=True) and due
         case _:
             return waited
-
-
-def _waiting_since(previous: Run | None, rate_key: str, now: float) -> float | None:
-    """Return when the run began to wait for this rate: now, unless it already waits and tries again."""
-    return now if previous is None or previous.rate_key != rate_key else previous.waiting_since
 
 
 def rearmed(run: AliveRun, deadline_message_id: str, token: str) -> AliveRun:

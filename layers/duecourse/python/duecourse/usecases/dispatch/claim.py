@@ -22,7 +22,7 @@ from math import ceil, floor
 from typing import TYPE_CHECKING
 
 from duecourse.domain.ids import RunIdentity
-from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS, HOLD_SECONDS
 from duecourse.domain.jobs.cursor import Cursor, Firing, Plan, SkippedRange, plan
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Deadline, EventKind, Job, MissedMode, Precision
@@ -377,9 +377,6 @@ class Claiming:
 
 ALIGNED_SECONDS = 0.15
 """A message that is sent within this time (seconds) after the start of a second counts as sent at its start."""
-
-HOLD_SECONDS = 1.0
-"""A worker holds a message that arrives up to this many seconds early until it is due."""
 
 
 def outgoing(

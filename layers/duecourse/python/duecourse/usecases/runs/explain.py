@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,22 +10,24 @@ from duecourse.domain.ids import RunName, key_line
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobSnapshot
-from duecourse.domain.runs.breaker import BreakerState
 from duecourse.domain.runs.explain import (
     SETTLED_SECONDS,
     ExplainContext,
     Explanation,
+    Said,
     Verdict,
     explain,
     pause_over,
     with_pause,
 )
 from duecourse.domain.runs.overlap import PAUSE, line_of
-from duecourse.domain.runs.states import Dead, Queued, Retrying, Run, RunState
+from duecourse.domain.runs.states import Dead, Queued, Retrying, Run, RunState, gate_wait
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.workflows.explain import instead_of, step_in, waiting_for
 from duecourse.domain.workflows.graph import read_ref
 from duecourse.domain.workflows.view import WorkflowRunView
+from duecourse.gates.gate import said_of_pause
+from duecourse.gates.order import BY_NAME
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Clock, Depths, GraphMissingError
 from duecourse.usecases.jobs.job_errors import JobUnknownError
@@ -207,37 +209,39 @@ class Explain:
             lane_empty=None if depth is None else depth.empty,
             searched=searched,
             line=() if record is None else self._line(record, now),
-            closed=record is not None and self._closed(record),
-            paused_until=None if record is None else self._paused_until(record),
-            breaker=None if record is None else self._breaker(record),
+            said=() if record is None else self._said(record, now),
         )
 
-    def _paused_until(self, run: Run) -> float | None:
-        """Return the end of the pause of the key for which the run waits (UTC seconds). This takes one read."""
+    def _said(self, run: Run, now: float) -> Sequence[Said]:
+        """Return what the gates say for which a run waits. This takes at most two reads."""
         if not isinstance(run, Queued | Retrying):
-            return None
-        if run.rate_key is not None and not run.breaker:
-            return self.wait_queues.spent(run.tenant, run.rate_key).held / 1_000_000 or None
-        key = run.rate_key if run.breaker else run.key
-        if key is None:
-            return None
-        pause = self.runs.locks(run.tenant, key_line(key)).get(PAUSE)
-        return None if pause is None else pause.until
+            return ()
+        if run.wait is not None:
+            gate, key = BY_NAME[run.wait.gate], run.wait.key
+            paused_until = 0.0 if gate.pauses else self._paused_until(run.tenant, key)
+            return gate.said(self.wait_queues.state(run.tenant, key, gate), key, paused_until, now)
+        if run.key is None:
+            return ()
+        pause = said_of_pause(run.key, self._paused_until(run.tenant, run.key), now)
+        if not self._closed(run):
+            return pause
+        return (f"The limit of the key {run.key} is 0: no run with it starts.", {}), *pause
 
-    def _breaker(self, run: Run) -> BreakerState | None:
-        waits = isinstance(run, Queued | Retrying) and run.breaker
-        return self.wait_queues.breaker(run.tenant, run.rate_key) if waits and run.rate_key is not None else None
+    def _paused_until(self, tenant: str, key: str) -> float:
+        """Return the end of the pause of a key (UTC seconds). 0: no pause."""
+        pause = self.runs.locks(tenant, key_line(key)).get(PAUSE)
+        return 0.0 if pause is None else pause.until
 
     def _line(self, run: Run, now: float) -> tuple[str, ...]:
         """Return the wait queue that contains the run, if it may wait. This takes one query."""
         waits = isinstance(run, Queued | Dead) or (isinstance(run, Retrying) and run.not_before <= now)
-        if not waits or run.rate_key is not None:
+        if not waits or gate_wait(run) is not None:
             return ()
         return tuple(each.run_id for each in self.wait_queues.waiting(run.tenant, line_of(run), limit=MAX_WAITING))
 
     def _closed(self, run: Run) -> bool:
         """Return whether the key for which the run waits has the stored limit 0. This takes one read."""
-        if not isinstance(run, Queued) or run.key is None or run.rate_key is not None:
+        if not isinstance(run, Queued) or run.key is None or run.wait is not None:
             return False
         stored = self.jobs.key_limits.get(run.tenant, run.key)
         return stored is not None and stored.concurrency == 0

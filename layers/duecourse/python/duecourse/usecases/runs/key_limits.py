@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import ceil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from duecourse.domain.ids import key_line
-from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Breaker, Rate
-from duecourse.domain.runs.breaker import SPREAD_SECONDS, BreakerState, BreakerWord, held_until, share_of
-from duecourse.domain.runs.overlap import PAUSE, KeyLimit, Lock
-from duecourse.domain.runs.rate import Hold, Recount, micro
+from duecourse.domain.jobs.job import SharedLimit
+from duecourse.domain.runs.overlap import PAUSE, KeyLimit, Lock, limit_values
 from duecourse.domain.runs.states import Queued, Retrying, Run, RunState
+from duecourse.gates.gate import SPREAD_SECONDS, share_of
+from duecourse.gates.runner import GateItems, KeyBusyError
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock
 from duecourse.usecases.report import Report
-from duecourse.usecases.worker.overlap import MAX_TAKE_OVERS, KeyBusyError, Overlaps, WaitQueue
+from duecourse.usecases.worker.overlap import MAX_TAKE_OVERS, Overlaps, WaitQueue
 
 if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore
@@ -55,9 +53,9 @@ class PlaceTakenAgainError(Exception):
 class KeyStatus:
     """A key: its stored limit (None: the limits of its jobs apply), the runs that have its places, by name (None: the
     run is about to start), the number of runs that wait for a place (at most MAX_COUNTED), and the first of them.
-    `rated` are the runs that wait for the rate, among the newest MAX_WAITING_READ in each state. No run starts before
-    `paused_until` (UTC seconds; None: no pause). `guarded` is the number of runs that wait for the circuit breaker,
-    counted like `rated`.
+    `at_gates` has the runs that a gate makes wait, by its name, in the order of their instants, among the newest
+    MAX_WAITING_READ in each state. No run starts before `paused_until` (UTC seconds; None: no pause). `shown` has the
+    fields of the document of the key about the states of gates; `quiet`: these states show nothing that matters.
     """
 
     key: str
@@ -65,24 +63,22 @@ class KeyStatus:
     active: Mapping[str, Run | None]
     waiting: int
     first: Sequence[RunMessage]
-    rated: Sequence[Queued | Retrying]
+    at_gates: Mapping[str, Sequence[Queued | Retrying]]
     paused_until: float | None
-    guarded: int
-    breaker: BreakerState
-    breaker_state: BreakerWord
+    shown: Mapping[str, object]
+    quiet: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ListedKey:
-    """A key in a list, with the numbers of the runs that wait for a place, for the rate, and for the circuit breaker,
-    among the newest MAX_WAITING_READ runs in each state.
+    """A key in a list, with the numbers of the runs that wait for a place, and for each gate by its name, among the
+    newest MAX_WAITING_READ runs in each state.
     """
 
     key: str
     stored: KeyLimit | None
     waiting: int
-    rated: int
-    guarded: int
+    at_gates: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +88,7 @@ class KeyLimitsInUse:
     jobs: JobStore
     runs: RunStore
     wait_queues: WaitQueues
+    gates: GateItems
     overlaps: Overlaps
     wait_queue: WaitQueue
     clock: Clock
@@ -99,35 +96,36 @@ class KeyLimitsInUse:
     def get(self, tenant: str, key: str) -> KeyStatus:
         """Return the status of a key. Raises KeyUnknownError."""
         found = self.status(tenant, key)
-        in_use = found.active or found.waiting or found.rated or found.guarded or found.breaker != BreakerState()
+        in_use = found.active or found.waiting or any(found.at_gates.values()) or not found.quiet
         if found.stored is None and not in_use and not found.paused_until:
             raise KeyUnknownError(key)
         return found
 
     def status(self, tenant: str, key: str) -> KeyStatus:
         """Return the status of a key, even if the key is unknown."""
-        line, breaker = key_line(key), self.wait_queues.breaker(tenant, key)
-        timed = [run for run in self._waiting(tenant) if run.rate_key == key]
+        line, now, gates = key_line(key), self.clock.now(), self.gates.gates
+        states = {gate.name: self.wait_queues.state(tenant, key, gate) for gate in gates}
+        waiting = [run for run in self._waiting(tenant) if run.wait is not None and run.wait.key == key]
+        waiting.sort(key=lambda run: (run.not_before or 0.0, run.run_id))
+        pause = self.runs.locks(tenant, line).get(PAUSE)
+        pauses = [0.0 if pause is None else pause.until, *(gate.paused_until(states[gate.name]) for gate in gates)]
+        shown: dict[str, object] = {}
+        for gate in gates:
+            shown |= gate.document(states[gate.name], now)
         return KeyStatus(
             key,
             self.jobs.key_limits.get(tenant, key),
             {lock.holder: run for lock, run in self.overlaps.holders(tenant, key).values()},
             self.wait_queues.length(tenant, line, limit=MAX_COUNTED),
             self.wait_queues.waiting(tenant, line, limit=MAX_SHOWN),
-            sorted(
-                (run for run in timed if not run.breaker),
-                key=lambda run: (run.not_before or 0.0, run.run_id),
-            ),
-            self._paused_until(tenant, key),
-            sum(run.breaker for run in timed),
-            breaker,
-            breaker.word(self.clock.now()),
+            {
+                gate.name: [run for run in waiting if run.wait is not None and run.wait.gate == gate.name]
+                for gate in gates
+            },
+            max(pauses) if max(pauses) > now else None,
+            shown,
+            all(gate.unused(states[gate.name]) for gate in gates),
         )
-
-    def _paused_until(self, tenant: str, key: str) -> float | None:
-        pause = self.runs.locks(tenant, key_line(key)).get(PAUSE)
-        until = max(0.0 if pause is None else pause.until, self.wait_queues.spent(tenant, key).held / 1_000_000)
-        return until if until > self.clock.now() else None
 
     def _waiting(self, tenant: str) -> list[Queued | Retrying]:
         states = (RunState.QUEUED, RunState.RETRYING)
@@ -140,37 +138,30 @@ class KeyLimitsInUse:
         """
         page = self.jobs.key_limits.page(tenant, limit=limit, after=after)
         runs = self._waiting(tenant)
-        rated = Counter(run.rate_key for run in runs if run.rate_key is not None and not run.breaker)
-        guarded = Counter(run.rate_key for run in runs if run.rate_key is not None and run.breaker)
-        waiting = Counter(run.key for run in runs if isinstance(run, Queued) and run.rate_key is None and run.key)
+        at_gates = {
+            gate.name: Counter(run.wait.key for run in runs if run.wait is not None and run.wait.gate == gate.name)
+            for gate in self.gates.gates
+        }
+        waiting = Counter(run.key for run in runs if isinstance(run, Queued) and run.wait is None and run.key)
         stored = {each.key: each for each in page.items}
         others = {
             key
-            for key in waiting | rated | guarded
+            for key in set(waiting).union(*at_gates.values())
             if key > (after or "") and (page.following is None or key <= page.following)
         }
         keys = sorted(stored.keys() | others)
         following = keys[limit - 1] if len(keys) > limit else page.following
-        listed = (ListedKey(key, stored.get(key), waiting[key], rated[key], guarded[key]) for key in keys[:limit])
+        listed = (
+            ListedKey(key, stored.get(key), waiting[key], {name: count[key] for name, count in at_gates.items()})
+            for key in keys[:limit]
+        )
         return list(listed), following
 
-    def put(
-        self,
-        tenant: str,
-        key: str,
-        concurrency: int | None,
-        rate: Rate | None = None,
-        breaker: Breaker | None = None,
-        *,
-        by: str,
-    ) -> bool:
+    def put(self, tenant: str, key: str, concurrency: int | None, *limits: SharedLimit | None, by: str) -> bool:
         """Store the limits of a key, and start the first run that waits for a place, which starts the next one. Return
         whether there was no stored limit before. Raises WaitQueueUnavailableError.
         """
-        per_minute, burst = (None, None) if rate is None else (rate.per_minute, rate.burst)
-        failures, open_seconds = (None, None) if breaker is None else (breaker.failures, breaker.open_seconds)
-        now = self.clock.now()
-        limit = KeyLimit(tenant, key, concurrency, now, by, per_minute, burst, failures, open_seconds)
+        limit = KeyLimit(tenant, key, limit_values(concurrency, *limits), self.clock.now(), by)
         created = self.jobs.key_limits.put(limit)
         self._start(tenant, key)
         return created
@@ -208,32 +199,19 @@ class KeyLimitsInUse:
             raise NoPlaceError(run_id)
 
     def hold(self, tenant: str, key: str, until: float) -> None:
-        """Start no attempt with the key before `until` (UTC seconds): its places, its rate and its circuit breaker are
-        closed until then. A hold or pause that ends later remains. Raises KeyBusyError.
+        """Start no attempt with the key before `until` (UTC seconds): its places and its gates are closed until then.
+        A hold or pause that ends later remains. Raises KeyBusyError.
         """
-        now = self.clock.now()
-        kept = ceil(max(until, now)) + DAY_SECONDS
         self.overlaps.pause_key(tenant, key, until)
-        self.wait_queues.spend(tenant, key, Hold(micro(until)), expires_at=kept)
-        self._change_breaker(tenant, key, lambda state: held_until(state, until), kept)
+        self.gates.hold(tenant, key, until)
 
     def close(self, tenant: str, key: str) -> None:
         """Close the circuit breaker of the key and end its pause. Start the first run that waits for a place, and let
-        the runs that wait for the breaker (the newest MAX_WAITING_READ in each state) try again within SPREAD_SECONDS.
-        Raises KeyBusyError or WaitQueueUnavailableError.
+        the runs that wait for a gate which has opened (the newest MAX_WAITING_READ in each state) try again within
+        SPREAD_SECONDS. Raises KeyBusyError or WaitQueueUnavailableError.
         """
         now, line = self.clock.now(), key_line(key)
-        self._change_breaker(tenant, key, lambda _: BreakerState(), int(now) + DAY_SECONDS)
-        spent = self.wait_queues.spent(tenant, key, strongly=True)
-        for _ in range(MAX_TAKE_OVERS):
-            if spent.held <= micro(now):
-                break
-            ended = Recount(spent, replace(spent, held=0))
-            made, spent = self.wait_queues.spend(tenant, key, ended, expires_at=int(now) + DAY_SECONDS)
-            if made:
-                break
-        else:
-            raise KeyBusyError(key)
+        self.gates.open(tenant, key)
         pause = self.runs.locks(tenant, line).get(PAUSE)
         for _ in range(MAX_TAKE_OVERS):
             if pause is None or pause.until <= now:
@@ -245,25 +223,16 @@ class KeyLimitsInUse:
             raise KeyBusyError(key)
         self._start(tenant, key)
         soon = now + SPREAD_SECONDS  # runs that try again by then need no further message
-        guarded = [
+        waking = {gate.name for gate in self.gates.gates if gate.wakes}
+        woken = [
             run
             for run in self._waiting(tenant)
-            if run.breaker and run.rate_key == key and (run.not_before or now) > soon
+            if run.wait is not None
+            and run.wait.key == key
+            and run.wait.gate in waking
+            and (run.not_before or now) > soon
         ]
-        self.wait_queue.try_again(guarded, lambda run: now + SPREAD_SECONDS * share_of(run.run_id))
-
-    def _change_breaker(
-        self, tenant: str, key: str, change: Callable[[BreakerState], BreakerState], expires_at: int
-    ) -> None:
-        # A stale read could show the wanted state, and nothing would be written.
-        state = self.wait_queues.breaker(tenant, key, strongly=True)
-        for _ in range(MAX_TAKE_OVERS):
-            if (after := change(state)) == state:
-                return
-            made, state = self.wait_queues.set_breaker(tenant, key, after, state, expires_at=expires_at)
-            if made:
-                return
-        raise KeyBusyError(key)
+        self.wait_queue.try_again(woken, lambda run: now + SPREAD_SECONDS * share_of(run.run_id))
 
     def _start(self, tenant: str, key: str) -> None:
         self.wait_queue.call_next(tenant, key_line(key), Report())

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, assert_never
 import orjson
 
 from duecourse.domain.ids import key_line
-from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS, HOLD_SECONDS
 from duecourse.domain.jobs.cursor import Firing
-from duecourse.domain.jobs.job import Breaker, Job, JobSnapshot, ResultLocation
+from duecourse.domain.jobs.job import TIMED_GATES, Job, JobSnapshot, ResultLocation
 from duecourse.domain.jobs.pause import ended, listed, put_back
 from duecourse.domain.jobs.result_buckets import ResultBuckets, location_refusal, result_path
-from duecourse.domain.runs.breaker import WaitUntil
 from duecourse.domain.runs.coverage import OccurrenceRange, left_to_resume, unrecorded
 from duecourse.domain.runs.decision import (
     PAST_DEADLINE,
@@ -45,12 +44,12 @@ from duecourse.domain.runs.decision import (
     Withdraw,
 )
 from duecourse.domain.runs.overlap import Skip, Wait, latest, line_of
-from duecourse.domain.runs.rate import pause_until
-from duecourse.domain.runs.rendering import breaker_key, concurrency_key, with_its_key
+from duecourse.domain.runs.rendering import Prepared, concurrency_key, with_its_key
 from duecourse.domain.runs.states import (
     Dead,
     Deadlines,
     Final,
+    GateWait,
     Queued,
     Retrying,
     Run,
@@ -64,22 +63,22 @@ from duecourse.domain.runs.transitions import (
     as_step,
     cancel,
     decide,
-    has_turn,
     is_met,
     known_occurrences,
     may_run_again,
     own_job,
     queued,
-    rated,
     rearmed,
     refused,
     skipped_by_pause,
     start_deadline,
+    waits_at_gate,
 )
 from duecourse.domain.targets.kinds import place_of, type_of
 from duecourse.domain.targets.targets import Failed, Outcome
-from duecourse.domain.targets.template import TemplateError
 from duecourse.domain.tenants.seats import Starting, has_seat
+from duecourse.gates.gate import pause_until
+from duecourse.gates.runner import Admitted, Delayed, Gates, rendered
 from duecourse.messages import (
     Cancel,
     CheckDeadline,
@@ -91,14 +90,11 @@ from duecourse.messages import (
     read_run_message,
 )
 from duecourse.ports import Clock, Conflict, GraphMissingError, Randomness, ResultRefusedError, Results
-from duecourse.usecases.dispatch.claim import HOLD_SECONDS
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, about, format_error
-from duecourse.usecases.worker.breakers import Breakers, Guarded
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, LOOK_SECONDS, Calls
 from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.overlap import Held, Overlaps, WaitQueue
-from duecourse.usecases.worker.rates import Later, Rates
 from duecourse.usecases.worker.requeue import Requeue, carried_on
 from duecourse.usecases.worker.trends import Trends, counted
 from duecourse.usecases.worker.work_item import (
@@ -109,7 +105,7 @@ from duecourse.usecases.worker.work_item import (
     event_of,
     start_request_of,
 )
-from duecourse.usecases.workflows.workflows import Found, Payloads, Prepared, Workflows
+from duecourse.usecases.workflows.workflows import Found, Payloads, Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
 if TYPE_CHECKING:
@@ -419,7 +415,7 @@ class LaneWorker:
         # Only messages from the wait queue show that the run is there: a worker may have failed after it recorded the
         # wait, and before the run entered.
         from_queue = message.waited and not message.replaces
-        if message.key is None and (called or (from_queue and isinstance(run, Queued) and run.rate_key is None)):
+        if message.key is None and (called or (from_queue and isinstance(run, Queued) and run.wait is None)):
             item.report.add("run_held", reason=reason)
             return Disposition.ACK
         if message.key is not None:  # runs of other jobs wait behind it
@@ -445,19 +441,6 @@ class LaneWorker:
         return run is not None and run.message_id in ours
 
 
-@dataclass(frozen=True, slots=True)
-class _Admitted:
-    """A start that has the lock of its job, the place of its key and its turn in a rate, as far as it needs them.
-    `prepared`: the job as this run calls it, if it was read. `rate_key`: the key of the rate in which the start was
-    counted. `guarded`: its circuit breaker.
-    """
-
-    start: Start
-    prepared: Prepared | Failed | None = None
-    rate_key: str | None = None
-    guarded: Guarded | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starter:
     """Carries out the decision to start an attempt."""
@@ -466,8 +449,7 @@ class Starter:
     runs: RunStore
     coverage: Coverage
     overlaps: Overlaps
-    rates: Rates
-    breakers: Breakers
+    gates: Gates
     wait_queue: WaitQueue
     payloads: Payloads
     calls: Calls
@@ -487,12 +469,12 @@ class Starter:
         if not isinstance(fitted, Start):
             return fitted
         admitted = self._locked(item, fitted, job, turn)
-        # The read of the breaker comes before what a waiting run would keep or waste, and the probe after it.
-        for admit in (self._guarded, self._keyed, self._rated, self._probing):
-            if not isinstance(admitted, _Admitted):
+        # Some gates are read before the run takes what it would keep while it waits. A start is paid last.
+        for admit in (self._looked, self._keyed, self._entered) if _is_gated(job) else (self._keyed,):
+            if not isinstance(admitted, Admitted):
                 return admitted
             admitted = admit(item, admitted, job)
-        return self._begin(item, admitted, job) if isinstance(admitted, _Admitted) else admitted
+        return self._begin(item, admitted, job) if isinstance(admitted, Admitted) else admitted
 
     def _deferred(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> Disposition | None:
         """Return the disposition of a message whose run this worker cannot start; None if it can."""
@@ -526,7 +508,7 @@ class Starter:
 
     def _locked(
         self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None
-    ) -> _Admitted | Disposition | Conflict:
+    ) -> Admitted | Disposition | Conflict:
         """Return the start if its run does not need the lock of its job or has it now; otherwise the disposition of its
         message.
         """
@@ -539,7 +521,7 @@ class Starter:
                 decision = replace(decision, run=replace(decision.run, called_until=earlier))
                 if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
                     return self._to_bulk(item, decision, job)
-                return _Admitted(decision)
+                return Admitted(decision, job, message.waited)
             case Conflict() as past:
                 return past
             case RetryLater(until, reason):
@@ -550,39 +532,18 @@ class Starter:
             case Skip(reason, because):
                 return self.transitions.write(item, refused(decision, reason, because), job)
 
-    def _guarded(self, item: WorkItem, admitted: _Admitted, job: Job) -> _Admitted | Disposition | Conflict:
-        """Return the start if its run has no circuit breaker, or the breaker lets it start; otherwise the disposition
-        of its message.
-        """
-        breaker, run = job.breaker, admitted.start.run
-        if breaker is None or run.is_workflow:
-            return admitted
-        prepared = self.payloads.prepared(job, run)
-        key = prepared if isinstance(prepared, Failed) else _rendered(partial(breaker_key, breaker, prepared.job))
-        if isinstance(key, Failed):  # nothing is called
-            return replace(admitted, prepared=key)
-        token, lease = item.context.fencing_token, item.context.lease_until
-        guarded = self.breakers.read(job.tenant, key, run.run_id, token, lease)
-        if isinstance(wait := self.breakers.look(guarded), WaitUntil):
-            return self._wait_for_breaker(item, admitted, job, key, wait)
-        return replace(admitted, prepared=prepared, guarded=guarded)
+    def _looked(self, item: WorkItem, admitted: Admitted, job: Job) -> Admitted | Disposition | Conflict:
+        return self._unless_delayed(item, admitted, job, self.gates.look(admitted))
 
-    def _probing(self, item: WorkItem, admitted: _Admitted, job: Job) -> _Admitted | Disposition | Conflict:
-        """Return the start with its circuit breaker, whose probe it is if the breaker was open."""
-        guarded = admitted.guarded
-        if guarded is None or isinstance(admitted.prepared, Failed):
-            return admitted
-        entered = self.breakers.enter(job.tenant, guarded)
-        if isinstance(entered, WaitUntil):
-            return self._wait_for_breaker(item, admitted, job, guarded.key, entered)
-        return replace(admitted, guarded=entered)
+    def _entered(self, item: WorkItem, admitted: Admitted, job: Job) -> Admitted | Disposition | Conflict:
+        return self._unless_delayed(item, admitted, job, self.gates.enter(admitted))
 
-    def _wait_for_breaker(
-        self, item: WorkItem, admitted: _Admitted, job: Job, key: str, wait: WaitUntil
-    ) -> Disposition | Conflict:
-        return self._wait_for_rate(item, admitted, job, key, Later(wait.at, in_turn=False), breaker=True)
+    def _unless_delayed(
+        self, item: WorkItem, admitted: Admitted, job: Job, found: Admitted | Delayed
+    ) -> Admitted | Disposition | Conflict:
+        return self._delay(item, admitted, job, found) if isinstance(found, Delayed) else found
 
-    def _keyed(self, item: WorkItem, admitted: _Admitted, job: Job) -> _Admitted | Disposition | Conflict:
+    def _keyed(self, item: WorkItem, admitted: Admitted, job: Job) -> Admitted | Disposition | Conflict:
         """Return the start if its run does not need a place of a key or has it now; otherwise the disposition of its
         message.
         """
@@ -593,7 +554,7 @@ class Starter:
         key = decision.run.name.own_key
         if job.concurrency is not None:
             prepared = admitted.prepared or self.payloads.prepared(job, decision.run)
-            found = prepared if isinstance(prepared, Failed) else _key_of(job.concurrency.key, prepared.job)
+            found = rendered(prepared, partial(_key_of, job.concurrency.key))
             if isinstance(found, Failed):  # nothing is called
                 return replace(admitted, prepared=found)
             key = found
@@ -609,41 +570,15 @@ class Starter:
             case RetryLater() | Skip():
                 raise AssertionError("a run waits for its key")
 
-    def _rated(self, item: WorkItem, admitted: _Admitted, job: Job) -> _Admitted | Disposition | Conflict:
-        """Return the start if its run needs no rate or has paid for it; otherwise the disposition of its message. This
-        comes last, since a start is paid only when it can take place.
+    def _delay(self, item: WorkItem, admitted: Admitted, job: Job, delayed: Delayed) -> Disposition | Conflict:
+        """Record until when the run waits for a gate, take it out of its wait queues, and send its message for that
+        instant. It keeps the lock of its job and the place of its key, if it has one.
         """
-        limited = job.rate
-        if limited is None or admitted.start.run.is_workflow or isinstance(admitted.prepared, Failed):
-            return admitted
-        prepared = admitted.prepared or self.payloads.prepared(job, admitted.start.run)
-        key = prepared if isinstance(prepared, Failed) else _key_of(limited.key, prepared.job)
-        if isinstance(key, Failed):  # nothing is called
-            return replace(admitted, prepared=key)
-        now, previous = self.clock.now(), admitted.start.continued
-        waits = isinstance(previous, Queued) and previous.rate_key == key and not previous.breaker
-        if isinstance(previous, Queued) and waits and (previous.not_before or now) > now:
-            # Another message, or the same one: its worker may have died before it sent the message for this instant.
-            standing = Later(previous.not_before or now, in_turn=previous.in_turn)
-            return self._wait_for_rate(item, admitted, job, key, standing)
-        in_turn = has_turn(previous, key, now, waited=item.message.waited)
-        asked = self.rates.ask(job.tenant, key, limited, in_turn=in_turn)
-        if isinstance(asked, Later):
-            return self._wait_for_rate(item, admitted, job, key, asked)
-        self.clock.sleep_until(asked.at)
-        return replace(admitted, prepared=prepared, rate_key=key)
-
-    def _wait_for_rate(
-        self, item: WorkItem, admitted: _Admitted, job: Job, key: str, later: Later, *, breaker: bool = False
-    ) -> Disposition | Conflict:
-        """Record until when the run waits for the rate, or for the circuit breaker, take it out of its wait queues, and
-        send its message for that instant. It keeps the lock of its job and the place of its key, if it has one.
-        """
-        start, message, previous = admitted.start, item.message, admitted.start.previous
-        what = f"the circuit breaker of {key}" if breaker else f"the rate of {key}"
-        waits = rated(start, key, later.at, self.clock.now(), in_turn=later.in_turn, breaker=breaker)
-        shown = (key, later.at, breaker)
-        known = isinstance(previous, Queued) and (previous.rate_key, previous.not_before, previous.breaker) == shown
+        start, message, previous, gate = admitted.start, item.message, admitted.start.previous, delayed.gate.name
+        what, until = f"the {TIMED_GATES[gate]} of {delayed.key}", delayed.until
+        wait = GateWait(gate, delayed.key, until.in_turn)
+        waits = waits_at_gate(start, wait, until.at, self.clock.now())
+        known = isinstance(previous, Queued) and (previous.wait, previous.not_before) == (wait, until.at)
         if waits is not None and not known:
             if conflict := self.runs.write(waits, previous):
                 return conflict
@@ -651,13 +586,13 @@ class Starter:
             item.report.counts["RunsQueued"] += isinstance(waits, Queued) and not isinstance(start.previous, Queued)
             item.report.add("run_queued", reason=f"it waits for {what}")
         self._leave_lines(item, admitted, None, self._lines(item, admitted, job))
-        at, by = later.at, start_deadline(start_request_of(message), job) if isinstance(previous, Queued) else None
+        at, by = until.at, start_deadline(start_request_of(message), job) if isinstance(previous, Queued) else None
         if by is not None:
             at = min(at, by + 1.0)
         waited = replace(message, waited=True, call=None)
         return self.requeue.defer(replace(item, message=waited), previous, at, what)
 
-    def _lines(self, item: WorkItem, admitted: _Admitted, job: Job) -> dict[str, Callable[[], int] | None]:
+    def _lines(self, item: WorkItem, admitted: Admitted, job: Job) -> dict[str, Callable[[], int] | None]:
         """Return the wait queues in which a run may be that starts or waits for a rate, each with a function that
         counts the runs that may start in addition (None: no run may).
         """
@@ -670,7 +605,7 @@ class Starter:
         return {line: self.overlaps.free_beside(job, starting, line, limit) for line in sorted(lines)}
 
     def _leave_lines(
-        self, item: WorkItem, admitted: _Admitted, run: Running | None, lines: dict[str, Callable[[], int] | None]
+        self, item: WorkItem, admitted: Admitted, run: Running | None, lines: dict[str, Callable[[], int] | None]
     ) -> None:
         """Remove a run that has started (`run`), or that waits for a rate (None), from these wait queues, and start the
         next run there if there is room.
@@ -680,7 +615,7 @@ class Starter:
         for line, free in lines.items():
             self.wait_queue.left(item.message, run, line, item.report, free=free, waited=waited)
 
-    def _begin(self, item: WorkItem, admitted: _Admitted, job: Job) -> Disposition | Conflict:
+    def _begin(self, item: WorkItem, admitted: Admitted, job: Job) -> Disposition | Conflict:
         """Send the deadline message, write the record, call the target and record the end."""
         decision, message, now = admitted.start, item.message, self.clock.now()
         run = with_its_key(decision.run, job)
@@ -691,13 +626,13 @@ class Starter:
                 deadlines = replace(run.deadlines, deadline_message_id=self.randomness.nonce())
                 run = replace(run, deadlines=deadlines)
                 armed = self._arm(run, message, deadlines)
-            due = admitted.rate_key is not None or admitted.guarded is not None
+            due = bool(admitted.tickets)
             conflict = self._write_start(run, decision.previous, due=due) if armed else None
         except Exception:
-            self._give_probe_back(admitted, job)
+            self.gates.not_started(admitted)
             raise
         if not armed or conflict is not None:
-            self._give_probe_back(admitted, job)
+            self.gates.not_started(admitted)
         if not armed:
             return self.requeue.defer(item, decision.previous, now, "the message of its deadline could not be sent")
         if conflict is not None:
@@ -708,51 +643,54 @@ class Starter:
             # Deleted before this record existed: the deletion found no run to cancel.
             return self.transitions.write(item, cancel(run, "deleted", now), job)
         outcome = self.calls.call(item, run, prepared)
-        if job.breaker is not None and admitted.guarded is not None:
-            self._tell_breaker(item, admitted.guarded, job, job.breaker, outcome)
-        if key := admitted.rate_key or (None if job.concurrency is None else admitted.start.run.key):
-            self._pause_key(item, admitted, job, key, outcome)
+        self._record_outcome(item, admitted, outcome)
+        self._pause_key(item, admitted, job, outcome)
         return self.transitions.finish(item, run, job, outcome)
 
-    def _give_probe_back(self, admitted: _Admitted, job: Job) -> None:
-        if admitted.guarded is not None:
-            self.breakers.not_started(job.tenant, admitted.guarded)
-
-    def _pause_key(self, item: WorkItem, admitted: _Admitted, job: Job, key: str, outcome: Outcome) -> None:
-        """Pause the rate of the run, or else its concurrency key, if its target requested this. A failure here must not
-        affect the run: the end of its attempt is not recorded yet.
+    def _record_outcome(self, item: WorkItem, admitted: Admitted, outcome: Outcome) -> None:
+        """Record the outcome at the gates. A failure here must not affect the run: the end of its attempt is not
+        recorded yet.
         """
+        for ticket in admitted.tickets:
+            if self.clock.now() > item.context.lease_until - LAST_FINISH_SECONDS:  # the end of the run comes first
+                return
+            try:
+                for note in self.gates.called(ticket, admitted, outcome):
+                    item.report.add(note.action, **note.facts)
+                    item.report.counts.update(note.counts)
+            except Exception as problem:  # noqa: BLE001 - whatever the error, the run must end
+                if (failed := ticket.gate.not_recorded) is not None:
+                    error = format_error(problem)
+                    item.report.add(failed.action, alarming=failed.alarming, key=ticket.key, error=error)
+
+    def _pause_key(self, item: WorkItem, admitted: Admitted, job: Job, outcome: Outcome) -> None:
+        """Pause the key of a gate, or else the concurrency key, if the target requested this. A failure here must not
+        affect the run, as in `_record_outcome`.
+        """
+        pausing = next((each for each in admitted.tickets if each.gate.pauses), None)
+        of_job = None if job.concurrency is None else admitted.start.run.key
+        if (key := of_job if pausing is None else pausing.key) is None:
+            return
         now = self.clock.now()
-        until = pause_until(outcome, now)
-        if until is None or now > item.context.lease_until - LAST_FINISH_SECONDS:  # the end of the run comes first
+        if (until := pause_until(outcome, now)) is None or now > item.context.lease_until - LAST_FINISH_SECONDS:
             return
         try:
-            if admitted.rate_key is None:
+            if pausing is None:
                 self.overlaps.pause_key(job.tenant, key, until)
             else:
-                self.rates.pause(job.tenant, key, until)
+                self.gates.items.pause(job.tenant, pausing.key, pausing.gate, until)
             item.report.add("key_paused", key=key, until=until)
         except Exception as problem:  # noqa: BLE001 - whatever the error, the run must end
             item.report.add("key_not_paused", alarming=True, key=key, error=format_error(problem))
 
-    def _tell_breaker(self, item: WorkItem, guarded: Guarded, job: Job, breaker: Breaker, outcome: Outcome) -> None:
-        """Record the outcome in the circuit breaker. A failure here must not affect the run, as in `_pause_key`."""
-        if self.clock.now() > item.context.lease_until - LAST_FINISH_SECONDS:
-            return
-        try:
-            self.breakers.ended(job.tenant, guarded, breaker, outcome, item.report)
-        except Exception as problem:  # noqa: BLE001 - whatever the error, the run must end
-            item.report.add("breaker_not_changed", alarming=True, key=guarded.key, error=format_error(problem))
-
     def _write_start(self, run: Running, previous: Run | None, *, due: bool) -> Conflict | None:
-        """Write the record of a start. If a rate or a circuit breaker lets the run start (`due`), and a duplicate
-        message has recorded in the meantime that it waits again, this start counts: otherwise two messages could hinder
-        each other repeatedly.
+        """Write the record of a start. If a gate lets the run start (`due`), and a duplicate message has recorded in
+        the meantime that it waits again, this start counts: otherwise two messages could hinder each other repeatedly.
         """
         conflict = self.runs.write(run, previous)
         for _ in range(MAX_DECISIONS):
             found = None if conflict is None else conflict.found
-            waits = isinstance(found, Queued | Retrying) and found.rate_key is not None
+            waits = isinstance(found, Queued | Retrying) and found.wait is not None
             if not due or found is None or not waits or found.attempt != run.attempt - 1:
                 break
             conflict = self.runs.write(run, found)
@@ -789,7 +727,7 @@ class Starter:
         if standing is None and key is None and (most := self.overlaps.full_at(job)) is not None:
             full = refused(decision, "overlap_full", f"{most} runs are already waiting")
             return self.transitions.write(item, full, job)
-        if standing is None or (isinstance(standing, Queued) and (standing.key, standing.rate_key) != (key, None)):
+        if standing is None or (isinstance(standing, Queued) and (standing.key, standing.wait) != (key, None)):
             waits = queued(decision.run, self.clock.now(), key)
             if conflict := self.runs.write(waits, decision.previous):
                 return conflict
@@ -853,19 +791,14 @@ def _key_limit(run: Run, job: Job) -> int | None:
     return None if run.at_once is None or job.rule.only_newest else run.at_once
 
 
-def _key_of(template: str, job: Job) -> str | Failed:
-    """Return the run's concurrency or rate key, or a failure if the payload has no value for it. `job` has the payload
-    of the run.
-    """
-    return _rendered(partial(concurrency_key, template, job.id, job.payload))
+def _is_gated(job: Job) -> bool:
+    """Return whether a gate can make the runs of the job wait until a known instant."""
+    return any(getattr(job, gate) is not None for gate in TIMED_GATES)
 
 
-def _rendered(render: Callable[[], str]) -> str | Failed:
-    """Return the rendered text, or a failure if a value is missing."""
-    try:
-        return render()
-    except TemplateError as problem:
-        return Failed(str(problem), retryable=False, code=problem.code)
+def _key_of(template: str, job: Job) -> str:
+    """Return the run's concurrency key. `job` has the payload of the run. Raises TemplateError."""
+    return concurrency_key(template, job.id, job.payload)
 
 
 def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> None:

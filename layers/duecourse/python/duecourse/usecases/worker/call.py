@@ -7,14 +7,14 @@ from traceback import format_tb
 from typing import TYPE_CHECKING
 
 from duecourse.domain.runs.callbacks import CallbackToken
-from duecourse.domain.runs.rendering import call_values, idempotency_key
+from duecourse.domain.runs.rendering import Prepared, call_values, idempotency_key
 from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Caller, Clock, Randomness
 from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.worker.work_item import WorkItem
-from duecourse.usecases.workflows.workflows import Prepared, Workflows
+from duecourse.usecases.workflows.workflows import Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
 if TYPE_CHECKING:

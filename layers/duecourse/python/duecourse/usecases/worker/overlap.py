@@ -56,6 +56,7 @@ from duecourse.domain.runs.overlap import (
 from duecourse.domain.runs.states import Cancelled, Final, Queued, Retrying, Run, Running, Skipped, Succeeded, Waiting
 from duecourse.domain.runs.transitions import own_job, start_deadline
 from duecourse.domain.tenants.seats import calls_are_over
+from duecourse.gates.runner import KeyBusyError
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock, Conflict, Randomness, Watch
 from duecourse.usecases.forwarder import Forwarder
@@ -143,7 +144,7 @@ class Overlaps:
         """
         run, previous, continued = start.run, start.previous, start.continued
         in_turn = continued is None or (
-            isinstance(continued, Queued) and (continued.rate_key is None or continued.breaker)
+            isinstance(continued, Queued) and (continued.wait is None or continued.key is None)
         )
         wanted = Lock(holder_of(run, key_line(key)), lease_until, rank_of_start(run, previous))
         places = self._places_of_key(run.tenant, key, limit)
@@ -239,7 +240,7 @@ class Overlaps:
 
     def release_key(self, run: Run, job: JobSnapshot) -> None:
         """Record that a run whose attempt has ended has no place of its key. Its own record already says so."""
-        if run.key is not None and not (isinstance(run, Retrying) and run.rate_key is not None):
+        if run.key is not None and not (isinstance(run, Retrying) and run.wait is not None):
             concurrency = job.concurrency if isinstance(job, Job) else None
             limit = run.identity.at_once if concurrency is None else concurrency.limit
             self._release_place(self._places_of_key(run.tenant, run.key, limit or 1), run)
@@ -606,10 +607,6 @@ class WaitQueue:
 
 def _not_accepted(message: RunMessage) -> str:
     return f"the queue of the lane did not accept the message that starts {message.name}"
-
-
-class KeyBusyError(Exception):
-    """Other requests changed the key at each attempt to hold or to close it."""
 
 
 class WaitQueueUnavailableError(Exception):

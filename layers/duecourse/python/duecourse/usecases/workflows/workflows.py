@@ -16,8 +16,8 @@ outcome. Until it ends again, the outcomes of all steps downstream do not count 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readiness, StepTurn, Withdraw, WorkflowOutcome
 from duecourse.domain.runs.overlap import called_in_workflow
+from duecourse.domain.runs.rendering import Prepared
 from duecourse.domain.runs.states import Cancelled, Dead, Final, Run, Skipped, Succeeded, reason_of
 from duecourse.domain.runs.transitions import may_run_again, own_job
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
@@ -106,14 +107,6 @@ def name_in(run: OfRun, step: Step) -> RunName:
 def run_of(identity: RunIdentity, job_id: str) -> RunName:
     """Return the name of a job's run in the workflow run that `identity` identifies or belongs to."""
     return RunName(job_id, identity.occurrence, identity.suffix)
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A job as a run calls it. `taken` has the values of the workflow's run that its templates may use."""
-
-    job: Job
-    taken: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.domain.jobs.job import Rate
-from duecourse.domain.runs.rate import (
+from duecourse.gates.rate import (
     AGAIN_SECONDS,
     LINE_SECONDS,
     Adapt,
@@ -21,6 +21,7 @@ from duecourse.domain.runs.rate import (
     moved,
     start_paid_by,
 )
+from duecourse.gates.runner import HOLD_SECONDS as HOLD
 from tests.support.examples import examples
 
 NOW = 1_000_000.0
@@ -30,11 +31,11 @@ def ask(
     spent: Spent, rate: Rate, now: float, *, in_turn: bool = False, stored: bool = False
 ) -> tuple[float | None, float | None, Spent]:
     """The start that was paid, or the instant until which the run waits, and the counters."""
-    decision = decide_rate(spent, rate, now=now, hold_seconds=1.0, in_turn=in_turn, draw=0.5, stored=stored)
+    decision = decide_rate(spent, rate, now=now, hold_seconds=HOLD, in_turn=in_turn, draw=0.5, stored=stored)
     if isinstance(decision, Adapt):
         made, spent = moved(spent, decision.move)
         assert made
-        decision = decide_rate(spent, rate, now=now, hold_seconds=1.0, in_turn=in_turn, draw=0.5, stored=stored)
+        decision = decide_rate(spent, rate, now=now, hold_seconds=HOLD, in_turn=in_turn, draw=0.5, stored=stored)
     match decision:
         case Adapt():
             raise AssertionError("the rate is adapted twice")
@@ -130,6 +131,16 @@ def test_rate_run_does_not_overtake_a_waiting_run_whose_message_is_late(burst: i
     assert start == NOW + 6.5
 
 
+def test_rate_run_keeps_its_turn_behind_a_run_whose_message_was_late() -> None:
+    rate = Rate("crm", 20, 1)
+    _, first, spent = ask(used_up(rate), rate, NOW)
+    _, second, spent = ask(spent, rate, NOW)
+    assert (first, second) == (NOW + 3, NOW + 6)
+    start, _, spent = ask(spent, rate, NOW + 4.1, in_turn=True)
+    assert start == NOW + 4.1, "its queue delays a message by whole seconds"
+    assert ask(spent, rate, NOW + 6, in_turn=True)[0] == NOW + 7.1
+
+
 @pytest.mark.parametrize("burst", [1, 2, 5])
 def test_rate_waiting_run_that_never_starts_delays_others_by_one_interval(burst: int) -> None:
     rate = Rate("crm", 20, burst)
@@ -176,7 +187,8 @@ def test_rate_counters_of_a_clock_that_differs_by_ten_seconds_are_not_adapted() 
     rate = Rate("crm", 60, 2)
     spent = replace(used_up(rate, stored=True), line=micro(NOW + 5))
     assert isinstance(
-        decide_rate(spent, rate, now=NOW - 10, hold_seconds=1.0, in_turn=False, draw=0.5, stored=True), JoinLine
+        decide_rate(spent, rate, now=NOW - 10, hold_seconds=HOLD, in_turn=False, draw=0.5, stored=True),
+        JoinLine,
     )
 
 

@@ -8,8 +8,10 @@ import pytest
 
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.job import MAX_OPEN_SECONDS, Breaker, Job
-from duecourse.domain.runs.breaker import (
-    SPREAD_SECONDS,
+from duecourse.domain.targets.targets import Failed, HttpTarget, LambdaTarget, Outcome, Returned
+from duecourse.domain.targets.template import TemplateError
+from duecourse.gates.breaker import (
+    BreakerGate,
     BreakerState,
     Closed,
     Probe,
@@ -20,9 +22,7 @@ from duecourse.domain.runs.breaker import (
     held_until,
     verdict_of,
 )
-from duecourse.domain.runs.rendering import breaker_key
-from duecourse.domain.targets.targets import Failed, HttpTarget, LambdaTarget, Outcome, Returned
-from duecourse.domain.targets.template import TemplateError
+from duecourse.gates.gate import SPREAD_SECONDS
 from duecourse.limits import MAX_DELAY_SECONDS
 from tests.support.jobs import job
 
@@ -141,9 +141,9 @@ def test_breaker_opens_twice_as_long_after_each_failed_probe_up_to_a_quarter_of_
     ],
 )
 def test_breaker_key_is_the_host_or_the_rendered_template(breaker: Breaker, made: Job, key: str) -> None:
-    assert breaker_key(breaker, made) == key
+    assert BreakerGate().key(breaker, made) == key
 
 
 def test_breaker_other_targets_need_a_key() -> None:
     with pytest.raises(TemplateError, match="needs a key"):
-        breaker_key(Breaker(None, 3, 60), job("", target=LambdaTarget("f")))
+        BreakerGate().key(Breaker(None, 3, 60), job("", target=LambdaTarget("f")))

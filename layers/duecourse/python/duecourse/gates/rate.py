@@ -13,12 +13,16 @@ than the larger burst and the faster rate allow.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil
 
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.job import Rate
-from duecourse.domain.targets.targets import Failed, Outcome
+from duecourse.domain.runs.transitions import has_turn
+from duecourse.gates.gate import At, Gate, Pass, Starting, Write, replacing
+from duecourse.stores import table
+from duecourse.stores.table import Absent, Between, Compare, Condition, Set, all_of, any_of, equal
 
 LINE_SECONDS = 900
 """The maximum time (seconds) until the instant of a waiting run: the maximum delay of a queue."""
@@ -27,9 +31,6 @@ AGAIN_SECONDS = 600
 """If no instant is free, a run tries again after a time between this (seconds) and LINE_SECONDS, so that the runs do
 not all try at once.
 """
-
-PAUSING = ("http.429", "http.503")
-"""The codes of failures after which Retry-After pauses a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,16 +172,74 @@ def _adapted(spent: Spent, step: int, at: int, most: int | None) -> Spent | None
     return replace(spent, paid=paid, line=line, step=step)
 
 
-def pause_until(outcome: Outcome, now: float) -> float | None:
-    """Return the instant (UTC seconds) until which no run with the key starts, because the target of an attempt
-    requested a pause (429 or 503 with Retry-After): at most LINE_SECONDS. None without a pause. `max_seconds` of one
-    job's retries does not shorten the pause, because the key protects a target that several jobs share.
-    """
-    if not isinstance(outcome, Failed) or outcome.code not in PAUSING or not outcome.retry_after:
-        return None
-    return now + min(outcome.retry_after, LINE_SECONDS)
-
-
 def start_paid_by(spent: Spent, rate: Rate) -> float:
     """Return the instant of the start that was counted last (UTC seconds). It may be in the past."""
     return (spent.paid - rate.burst * interval(rate)) / 1_000_000
+
+
+class RateGate(Gate[Rate, Spent]):
+    """The rate of a key."""
+
+    name = "rate"
+    item = "RATE"
+    limit = Rate
+    state = Spent
+    keeps = True
+    pauses = True
+
+    def enter(self, state: Spent, start: Starting[Rate]) -> Pass | At | Write[Spent]:
+        """Count the start, or give the run an instant. If the response to a write is lost, a start may be counted that
+        does not take place.
+        """
+        now, rate = start.now, start.limit
+        in_turn = has_turn(start.continued, self.name, start.key, now, waited=start.waited)
+        decision = decide_rate(
+            state, rate, now=now, hold_seconds=start.hold_seconds, in_turn=in_turn, draw=start.draw, stored=start.stored
+        )
+        match decision:
+            case Pay(move):
+                return write_of(move, lambda after: Pass(max(now, start_paid_by(after, rate))))
+            case JoinLine(move):
+                return write_of(move, lambda after: At(after.line / 1_000_000, in_turn=True))
+            case Adapt(move):
+                return write_of(move)
+            case AskAgain(at):
+                return At(at)
+
+    def held(self, state: Spent, until: float) -> Write[Spent] | None:
+        """Set `held`, unless it is later."""
+        return None if state.held >= micro(until) else write_of(Hold(micro(until)))
+
+    def opened(self, state: Spent, now: float) -> Write[Spent] | None:
+        """Clear `held`."""
+        return None if state.held <= micro(now) else write_of(Recount(state, replace(state, held=0)))
+
+    def paused_until(self, state: Spent) -> float:
+        """Return `held`."""
+        return state.held / 1_000_000
+
+
+SPENT = ("paid", "line", "step", "held")
+"""The fields of `Spent`."""
+
+
+def write_of(move: Change, then: Callable[[Spent], Pass | At] | None = None) -> Write[Spent]:
+    """Return the write of a move, with its condition."""
+    match move:
+        case Move():
+            condition, changes = _moved(move)
+        case Recount(before, after):
+            condition, changes = replacing(SPENT, before, after)
+        case Hold(until):
+            condition, changes = any_of(Absent("held"), Compare("held", "<", until)), (Set("held", until),)
+    return Write(changes, condition, then)
+
+
+def _moved(move: Move) -> tuple[Condition, tuple[table.Change, ...]]:
+    counter, low, paying = move.counter, move.low, move.counter == "paid"
+    free = (any_of(Absent("held"), Compare("held", "<=", low)),) if paying else ()
+    if move.to is None:
+        same = (equal("step", move.step),) if paying else ()
+        return all_of(Between(counter, low, move.high), *free, *same), (table.Add(counter, move.step),)
+    step = (Set("step", move.step),) if paying else ()
+    return all_of(any_of(Absent(counter), Compare(counter, "<", low)), *free), (Set(counter, move.to), *step)
