@@ -166,9 +166,9 @@ def _as_text(numbers: Numbers, pattern: str) -> Iterator[Any]:
             return str(value) if value >= numbers.low else ""  # the pattern rejects it
         return value
 
-    number = {"type": "integer", "minimum": numbers.low} | ({} if numbers.high is None else {"maximum": numbers.high})
+    options = [{"type": "string", "pattern": pattern}, {"type": "integer", "minimum": numbers.low}]
     yield from (BeforeValidator(converted), pydantic.Field(pattern=pattern))
-    yield WithJsonSchema({"anyOf": [{"type": "string", "pattern": pattern}, number]}, "validation")
+    yield WithJsonSchema({"anyOf": options}, "validation")
 
 
 def _short(value: float) -> float:
