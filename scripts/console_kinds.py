@@ -17,28 +17,41 @@ def written(document: Mapping[str, Any]) -> str:
     rules for overlap with their labels; and the defaults and limits of the fields of requests.
     """
     schemas = document["components"]["schemas"]
+    refs = schemas["JobRequest"]["properties"]["target"]["discriminator"]["mapping"]
+    bodies = {word: schemas[ref.rpartition("/")[2]] for word, ref in refs.items()}
     requests = {name: dict(_declared(schemas, name)) for name in ("JobRequest", "KeyRequest", "SpreadPlanRequest")}
     rules = [{"value": each, "label": each.rule.label, "limit": each.rule.limit_label} for each in Overlap]
-    found = {"targets": {word: _kind(kind) for word, kind in TARGETS.items()}, "overlap": rules, "requests": requests}
+    found = {
+        "targets": {word: _kind(kind, bodies.get(word, {})) for word, kind in TARGETS.items()},
+        "overlap": rules,
+        "requests": requests,
+    }
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
-def _kind(kind: TargetKind) -> dict[str, Any]:
+def _kind(kind: TargetKind, body: Schemas) -> dict[str, Any]:
+    required = body.get("required", ())
     first = {
         name: each.first if each.first is not None else ""
         for name, each in kind.fields.items()
-        if each.first is not None or (name in kind.required and each.standard is None)
+        if each.first is not None or name in required
     }
-    fields = [_field(name, each) for name, each in kind.fields.items()]
+    fields = [_field(name, each, body["properties"][name]) for name, each in kind.fields.items() if body]
     shown = {"label": kind.label, "text": kind.text, "short": kind.short}
-    return shown | ({"first": first, "fields": fields} if kind.postable else {})
+    return shown | ({"first": first, "fields": fields} if body else {})
 
 
-def _field(name: str, field: TargetField) -> dict[str, Any]:
+def _field(name: str, field: TargetField, schema: Schemas) -> dict[str, Any]:
     options = field.options and [{"value": value, "label": label} for value, label in field.options.items()]
     found: dict[str, Any] = {"label": field.label, "kind": field.edited_as, "hint": field.hint}
-    found |= {"standard": field.standard, "options": options}
+    found |= {"standard": field.standard or _standard(schema), "options": options}
     return {"path": ["target", name]} | {key: value for key, value in found.items() if value is not None}
+
+
+def _standard(schema: Schemas) -> str | None:
+    """Return the default of a text or number as text."""
+    default = schema.get("default")
+    return str(default) if type(default) in (str, int) else None
 
 
 def _declared(schemas: Schemas, name: str, outer: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -49,9 +62,9 @@ def _declared(schemas: Schemas, name: str, outer: str = "") -> Iterator[tuple[st
         if "$ref" in schema:
             yield from _declared(schemas, schema["$ref"].rpartition("/")[2], f"{outer}{field}/")
             continue
-        default, lists = schema.get("default"), (each["maxItems"] for each in _options(schema) if "maxItems" in each)
+        lists = (each["maxItems"] for each in _options(schema) if "maxItems" in each)
         found = {"low": schema.get("minimum"), "high": schema.get("maximum"), "most": next(lists, None)}
-        found["standard"] = str(default) if type(default) in (str, int) else None
+        found["standard"] = _standard(schema)
         if kept := {key: value for key, value in found.items() if value not in (None, "")}:
             yield f"{outer}{field}", kept
 

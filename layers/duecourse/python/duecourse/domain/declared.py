@@ -45,10 +45,9 @@ class Error:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The text can be posted as a number of this range."""
+    """The text can be posted as a number, which is not less than `low`."""
 
     low: int
-    high: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

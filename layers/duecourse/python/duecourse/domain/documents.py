@@ -134,13 +134,13 @@ def types_of(kind: type) -> Mapping[str, Any]:
     """Return the types of a dataclass's fields, without what `Annotated` declares (domain.declared)."""
     base: type = kind.__mro__[1]
     types = dict(types_of(base)) if is_dataclass(base) else {}
-    texts = {each.name: _plain(str(each.type)) for each in fields(kind) if each.name not in types}
+    texts = {each.name: _plain(each.type) for each in fields(kind) if each.name not in types}
     return types | get_type_hints(SimpleNamespace(__annotations__=texts), vars(sys.modules[kind.__module__]))
 
 
-def _plain(text: str) -> str:
-    """Return the first argument of `Annotated[…]`. Other texts are unchanged."""
-    if not text.startswith("Annotated["):
+def _plain(text: Any) -> Any:
+    """Return the first argument of the text `Annotated[…]`. Other texts, and types, are unchanged."""
+    if not isinstance(text, str) or not text.startswith("Annotated["):
         return text
     first = ""
     for part in text.removeprefix("Annotated[").split(","):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
@@ -180,6 +180,23 @@ def each_once(entries: list[str]) -> list[str]:
     if twice := sorted(entry for entry, count in Counter(entries).items() if count > 1):
         raise refuse(f"contains {', '.join(twice)} more than once; keep one of each")
     return entries
+
+
+def short(value: float) -> float:
+    """Return a whole number as an integer, so that documents always show 2, never 2.0."""
+    return int(value) if value.is_integer() else value
+
+
+def filled(default: Callable[..., Any], value: Any, info: ValidationInfo) -> Any:
+    """Return the value, or the default instead of null."""
+    return default(info.data, info.context) if value is None else value
+
+
+def followed(rule: Callable[..., str | None], value: Any, info: ValidationInfo) -> Any:
+    """Return the value. Raises an error if the rule of its field finds a problem."""
+    if value is not None and (problem := rule(value, info.data, info.context)):
+        raise refuse(problem)
+    return value
 
 
 class Body(BaseModel):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import StrEnum
 from functools import cache, partial
@@ -13,9 +14,20 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 import annotated_types
 import pydantic
 from annotated_types import MaxLen, MinLen
-from pydantic import AfterValidator, BeforeValidator, ValidationInfo, WithJsonSchema, create_model
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema, create_model
 
-from duecourse.api.bodies.models import LINE, UNIQUE, Body, Whole, each_once, no_controls, refuse
+from duecourse.api.bodies.models import (
+    LINE,
+    UNIQUE,
+    Body,
+    Whole,
+    each_once,
+    filled,
+    followed,
+    no_controls,
+    refuse,
+    short,
+)
 from duecourse.domain import declared
 from duecourse.domain.declared import Default, Doc, Each, Error, Form, Key, Like, Line, Name, Numbers, Rule, Without
 from duecourse.domain.jobs import rules
@@ -82,7 +94,7 @@ def _field(hints: Mapping[str, Any], field: Field[Any], types: Mapping[str, Any]
         value = _with(value, [*_metadata([each for each in marks if each not in inner])])
     else:
         value = _with(value, [*_metadata(marks), *_checks(options[0])])
-    if computed or isinstance(default, str | int | float):
+    if computed or (isinstance(default, int) and _first(Rule, marks) is not None):
         default = pydantic.Field(None if computed else default, validate_default=True)
     name = field.name if (other := _first(Name, marks)) is None else other.name
     return name, (value, default)
@@ -91,7 +103,7 @@ def _field(hints: Mapping[str, Any], field: Field[Any], types: Mapping[str, Any]
 def _default(field: Field[Any], value: Any) -> Any:
     """Return the default of a field in requests, or `...` if the field is required."""
     if field.default_factory is not MISSING:
-        return pydantic.Field(default_factory=value)
+        return pydantic.Field(default_factory=partial(copy, value()))
     match field.default:
         case tuple() as entries:
             return pydantic.Field(default_factory=partial(list, entries))
@@ -132,7 +144,7 @@ def _checks(kind: Any) -> Sequence[Any]:
     """Return the metadata of every value of a type, after that of its declarations."""
     if get_origin(kind) is tuple and not is_dataclass(get_args(kind)[0]):
         return pydantic.Field(json_schema_extra=UNIQUE), AfterValidator(each_once)
-    return (AfterValidator(_short),) if kind is float else ()
+    return (AfterValidator(short),) if kind is float else ()
 
 
 def _metadata(marks: Sequence[Any]) -> Iterator[Any]:
@@ -151,9 +163,9 @@ def _metadata(marks: Sequence[Any]) -> Iterator[Any]:
             case Line():
                 yield from (pydantic.Field(json_schema_extra=LINE), AfterValidator(no_controls))
             case Default(value) if callable(value):
-                yield AfterValidator(partial(_filled, value))
+                yield AfterValidator(partial(filled, value))
             case Rule(problem):
-                yield AfterValidator(partial(_followed, problem))
+                yield AfterValidator(partial(followed, problem))
             case _:
                 yield mark
 
@@ -166,22 +178,6 @@ def _as_text(numbers: Numbers, pattern: str) -> Iterator[Any]:
             return str(value) if value >= numbers.low else ""  # the pattern rejects it
         return value
 
-    number = {"type": "integer", "minimum": numbers.low} | ({} if numbers.high is None else {"maximum": numbers.high})
+    options = [{"type": "string", "pattern": pattern}, {"type": "integer", "minimum": numbers.low}]
     yield from (BeforeValidator(converted), pydantic.Field(pattern=pattern))
-    yield WithJsonSchema({"anyOf": [{"type": "string", "pattern": pattern}, number]}, "validation")
-
-
-def _short(value: float) -> float:
-    """Return a whole number as an integer, so that documents always show 2, never 2.0."""
-    return int(value) if value.is_integer() else value
-
-
-def _filled(default: Callable[..., Any], value: Any, info: ValidationInfo) -> Any:
-    return default(info.data, info.context) if value is None else value
-
-
-def _followed(rule: Callable[..., str | None], value: Any, info: ValidationInfo) -> Any:
-    """Return the value. Raises an error if the rule of its field finds a problem."""
-    if value is not None and (problem := rule(value, info.data, info.context)):
-        raise refuse(problem)
-    return value
+    yield WithJsonSchema({"anyOf": options}, "validation")

@@ -402,6 +402,14 @@ class Backoff(StrEnum):
     FIXED = "fixed"
 
 
+def _above_minimum(longest: float, given: Mapping[str, Any], _stage: object) -> str | None:
+    """Compare the bounds of the wait between two attempts."""
+    low = given.get("min_seconds")
+    if low is None or longest >= low:
+        return None
+    return f"must not be less than min_seconds ({low:g}); the default is 3600"
+
+
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """The number of attempts, the wait between them, and the failures that are retried.
@@ -423,7 +431,7 @@ class RetryPolicy:
     max_attempts: Annotated[int, Ge(1), Le(100)] = 4  # after 100 failures, another attempt is unlikely to succeed
     backoff: Backoff = Backoff.EXPONENTIAL
     min_seconds: Annotated[float, Ge(0), Le(DAY_SECONDS)] = 2
-    max_seconds: Annotated[float, Ge(0), Le(DAY_SECONDS), Rule(rules.above_minimum)] = 3600
+    max_seconds: Annotated[float, Ge(0), Le(DAY_SECONDS), Rule(_above_minimum)] = 3600
     on: Annotated[
         tuple[str, ...] | None,
         MaxLen(20),  # each entry is compared with each failure; a pattern covers many codes
@@ -666,7 +674,7 @@ class JobDefinition(CommonDefinition):
     # each heartbeat costs a request and a write, and a slow request must not end the run
     heartbeat_seconds: Annotated[int | None, Ge(5), Le(DAY_SECONDS), Rule(rules.needs_a_callback)] = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
-    precision: Annotated[Precision, Default(rules.stage_precision)] = Precision.SECOND
+    precision: Annotated[Precision, Default(lambda _given, stage: stage.default_precision.value)] = Precision.SECOND
     concurrency: Annotated[
         Concurrency | None,
         Doc("The limit that the runs share with those of other jobs."),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
-from duecourse.domain.jobs.job import COMPLETION_SECONDS, Completion, Overlap, Precision, ResultLocation
+from duecourse.domain.jobs.job import COMPLETION_SECONDS, Completion, Overlap, ResultLocation
 from duecourse.domain.jobs.result_buckets import ResultBuckets, bucket_refusal, prefix_of, prefix_refusal
 from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse_schedules.schedule import MAX_JITTER_SECONDS, joined
@@ -23,16 +23,7 @@ class Stage(Protocol):
     """The rules of a stage, and the tenant of the request."""
 
     tenant: str
-    default_precision: Precision
     result_buckets: ResultBuckets
-
-
-def above_minimum(longest: float, given: Given, _stage: Stage) -> str | None:
-    """Compare the bounds of the wait between two attempts."""
-    low = given.get("min_seconds")
-    if low is None or longest >= low:
-        return None
-    return f"must not be less than min_seconds ({low:g}); the default is 3600"
 
 
 def is_within(offset: int, given: Given, _stage: Stage) -> str | None:
@@ -124,11 +115,6 @@ def prefix_allowed(prefix: str, given: Given, stage: Stage) -> str | None:
     if "bucket" not in given:
         return None
     return prefix_refusal(stage.tenant, ResultLocation(given["bucket"], prefix), stage.result_buckets)
-
-
-def stage_precision(_given: Given, stage: Stage) -> str:
-    """Return the precision of jobs that do not choose one."""
-    return stage.default_precision.value
 
 
 NO_END = 4_102_444_800

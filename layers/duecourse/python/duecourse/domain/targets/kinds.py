@@ -47,7 +47,8 @@ class TargetField:
 
     `allowed`: the list of AllowedTargets that must contain its value. `template`: its text is a template. `wanted`
     completes "is required: write …". The other attributes are for the form: `hint` is the meaning or an example,
-    `standard` is the default, `options` has the labels of the possible values, and `first` is the value in a new job.
+    `standard` is the default of a list, `options` has the labels of the possible values, and `first` is the value in a
+    new job.
     """
 
     label: str
@@ -232,7 +233,6 @@ TARGETS: Mapping[str, TargetKind] = {
             "method": TargetField(
                 label="Method",
                 edited_as="choice",
-                standard="POST",
                 options={each: each for each in ("POST", "GET", "PUT", "PATCH", "DELETE", "HEAD")},
             ),
             "headers": TargetField(label="Headers", edited_as="pairs", hint="One per line: X-Team: sales"),
@@ -274,7 +274,6 @@ TARGETS: Mapping[str, TargetKind] = {
             "mode": TargetField(
                 label="Mode",
                 edited_as="choice",
-                standard="sync",
                 options={"sync": "Wait for its response", "async": "Start it without waiting"},
             ),
         },
@@ -327,8 +326,8 @@ TARGETS: Mapping[str, TargetKind] = {
         short="EventBridge {bus}",
         fields={
             "bus": TargetField(label="Bus", first="default", wanted="the name of the event bus", allowed="buses"),
-            "source": TargetField(label="Source", standard="duecourse.jobs"),
-            "detail_type": TargetField(label="Detail type", standard="Scheduled Run"),
+            "source": TargetField(label="Source"),
+            "detail_type": TargetField(label="Detail type"),
         },
         service="events",
         call=f"{_AWS}.message_targets:EventBusCaller",
