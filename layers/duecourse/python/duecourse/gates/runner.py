@@ -25,7 +25,7 @@ from duecourse.domain.runs.rendering import Prepared
 from duecourse.domain.runs.states import Queued, Retrying, Run
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.domain.targets.template import TemplateError
-from duecourse.gates.gate import At, Ended, Gate, Note, Starting, Write
+from duecourse.gates.gate import At, Ended, Gate, KeyBusyError, Note, Starting, Write
 from duecourse.gates.order import TIMED
 from duecourse.ports import Clock, Randomness
 
@@ -40,10 +40,6 @@ BUSY_SECONDS = 2
 """A run tries again after this time (seconds) if other workers were first at each write."""
 
 AnyGate = Gate[Any, Any]
-
-
-class KeyBusyError(Exception):
-    """Other requests changed the key at each attempt to hold or to close it."""
 
 
 @dataclass(frozen=True, slots=True)

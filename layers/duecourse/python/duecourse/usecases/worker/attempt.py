@@ -78,6 +78,7 @@ from duecourse.domain.targets.kinds import place_of, type_of
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.gates.gate import pause_until
+from duecourse.gates.places import Held, Overlaps
 from duecourse.gates.runner import Admitted, Delayed, Gates, rendered
 from duecourse.messages import (
     Cancel,
@@ -94,9 +95,9 @@ from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, about, format_error
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, LOOK_SECONDS, Calls
 from duecourse.usecases.worker.effects import SideEffects
-from duecourse.usecases.worker.overlap import Held, Overlaps, WaitQueue
 from duecourse.usecases.worker.requeue import Requeue, carried_on
 from duecourse.usecases.worker.trends import Trends, counted
+from duecourse.usecases.worker.wait_queue import WaitQueue
 from duecourse.usecases.worker.work_item import (
     Disposition,
     ReceivedMessage,
