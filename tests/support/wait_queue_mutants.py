@@ -329,7 +329,8 @@ def _with_gate(worker: LaneWorker, gate: AnyGate) -> LaneWorker:
 def _with_overlaps(worker: LaneWorker, kind: type[Overlaps], **changes: Any) -> LaneWorker:
     overlaps = kind(**_fields(worker.starter.overlaps) | changes)
     changed = _with(worker, replace(worker.effects, overlaps=overlaps))
-    return replace(changed, starter=replace(changed.starter, overlaps=overlaps))
+    gates = replace(changed.starter.gates, places=overlaps)
+    return replace(changed, starter=replace(changed.starter, overlaps=overlaps, gates=gates))
 
 
 def _with(worker: LaneWorker, effects: SideEffects) -> LaneWorker:

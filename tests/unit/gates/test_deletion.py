@@ -54,5 +54,5 @@ def test_deletion_of_the_rate_gate_leaves_all_tests_but_those_of_rates_passing(w
     files = [file.relative_to(ROOT) for folder in FOLDERS for file in sorted((ROOT / folder).rglob("test_*.py"))]
     kept = [str(file) for file in files if OF_RATES.search((ROOT / file).read_text(encoding="utf-8")) is None]
     assert len(files) - len(kept) < 10
-    command = ("-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", "-m", "not extended and not fuzz")
+    command = ("-m", "pytest", "-q", "-n2", "-p", "no:cacheprovider", "-m", "not extended and not fuzz")
     without_rates.python(*command, *(file for file in kept if not file.endswith("test_deletion.py")))

@@ -520,7 +520,9 @@ class Wiring(Generic[S_co]):
             runs=runs,
             coverage=coverage,
             overlaps=effects.overlaps,
-            gates=Gates(GateItems(self.wait_queues, clock), jobs, self.payloads.prepared, clock, randomness),
+            gates=Gates(
+                GateItems(self.wait_queues, clock), effects.overlaps, jobs, self.payloads.prepared, clock, randomness
+            ),
             wait_queue=wait_queue,
             payloads=self.payloads,
             calls=Calls(caller, runs, clock, randomness, effects.workflows),
