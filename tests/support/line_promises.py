@@ -9,9 +9,9 @@ from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.overlap import has_place, position_in
 from duecourse.domain.runs.states import Queued, Retrying, RunState, is_written_as, reason_of
+from duecourse.gates.places import MAX_CALLS
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.stores.keys import WATCH
-from duecourse.usecases.worker.overlap import MAX_CALLS
 from tests.support.replayed import Asked
 from tests.support.wait_queue_model import PLACE, QUEUED, RECORD, Kept, Left, Shared, State, Worker
 

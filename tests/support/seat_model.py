@@ -20,13 +20,13 @@ from duecourse.domain.runs.states import Dead, Deadlines, Final, Run, Running, R
 from duecourse.domain.runs.transitions import becomes, cancelled, dead, succeeded, waiting
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.domain.workflows.check import workflow_fields
+from duecourse.gates.places import Held, Overlaps
 from duecourse.limits import WORKER_SECONDS
 from duecourse.stores.run_item import lock_item, to_item
 from duecourse.stores.runs import RunStore
 from duecourse.stores.table import Table
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.stores import MemoryStores
-from duecourse.usecases.worker.overlap import Held, Overlaps
 from tests.support.jobs import NOON, job
 from tests.support.runs import run
 

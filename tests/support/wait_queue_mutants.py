@@ -11,6 +11,7 @@ from duecourse.domain.runs.states import Queued, Retrying, Run
 from duecourse.domain.runs.transitions import has_turn
 from duecourse.gates.breaker import BreakerGate, BreakerState
 from duecourse.gates.gate import At, Pass, Starting, Write
+from duecourse.gates.places import Held, LockResult, Overlaps, Places
 from duecourse.gates.rate import SPENT, RateGate, Spent
 from duecourse.gates.runner import AnyGate
 from duecourse.messages import RunMessage
@@ -20,8 +21,8 @@ from duecourse.stores.table import Remove
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.effects import SideEffects
-from duecourse.usecases.worker.overlap import Held, LockResult, Overlaps, Places, WaitQueue
 from duecourse.usecases.worker.requeue import Requeue
+from duecourse.usecases.worker.wait_queue import WaitQueue
 from duecourse.usecases.worker.work_item import Disposition, WorkItem
 
 
@@ -328,7 +329,8 @@ def _with_gate(worker: LaneWorker, gate: AnyGate) -> LaneWorker:
 def _with_overlaps(worker: LaneWorker, kind: type[Overlaps], **changes: Any) -> LaneWorker:
     overlaps = kind(**_fields(worker.starter.overlaps) | changes)
     changed = _with(worker, replace(worker.effects, overlaps=overlaps))
-    return replace(changed, starter=replace(changed.starter, overlaps=overlaps))
+    gates = replace(changed.starter.gates, places=overlaps)
+    return replace(changed, starter=replace(changed.starter, overlaps=overlaps, gates=gates))
 
 
 def _with(worker: LaneWorker, effects: SideEffects) -> LaneWorker:

@@ -18,7 +18,7 @@ from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from duecourse.testing.faults import around, lost, throttled
 from duecourse.testing.stores import MemoryStores
-from duecourse.usecases.worker.overlap import WATCH_SECONDS
+from duecourse.usecases.worker.wait_queue import WATCH_SECONDS
 from tests.scenarios.overlap.test_storms import OUTAGE_SECONDS, SlowLane
 from tests.scenarios.overlap.test_wait_queue import complete, line, lose, told
 from tests.support.faulty import CountedStore

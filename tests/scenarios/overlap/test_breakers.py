@@ -15,11 +15,11 @@ from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Dead, Queued, Running, RunState, reason_of
 from duecourse.domain.targets.targets import Failed, HttpTarget, LambdaTarget, Outcome, Returned
 from duecourse.gates.breaker import BreakerGate, BreakerState, counted_failure, replaced
+from duecourse.gates.gate import KeyBusyError
 from duecourse.gates.order import BY_NAME
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import around, before, throttled
 from duecourse.usecases.runs.key_limits import KeyUnknownError
-from duecourse.usecases.worker.overlap import KeyBusyError
 from tests.scenarios.overlap.test_concurrency_keys import all_runs, line, states
 from tests.scenarios.overlap.test_rates import asked, seconds, sorted_states
 from tests.support.faulty import CountedStore

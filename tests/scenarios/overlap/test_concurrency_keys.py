@@ -31,7 +31,7 @@ from duecourse.testing.faults import answering, around, before, lost, throttled
 from duecourse.testing.stores import MemoryStores
 from duecourse.usecases.runs.key_limits import KeyUnknownError, NoPlaceError, PlaceTakenAgainError
 from duecourse.usecases.runs.requests import OwnPayload
-from duecourse.usecases.worker.overlap import WATCH_SECONDS, WaitQueueUnavailableError
+from duecourse.usecases.worker.wait_queue import WATCH_SECONDS, WaitQueueUnavailableError
 from tests.scenarios.overlap.test_active_limit import AtOnce, handled
 from tests.scenarios.overlap.test_wait_queue import lose
 from tests.support.faulty import CountedStore

@@ -7,8 +7,9 @@ from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
+from duecourse.gates.places import Held
 from duecourse.messages import MessageKind
-from duecourse.usecases.worker.overlap import WATCH_SECONDS, Held
+from duecourse.usecases.worker.wait_queue import WATCH_SECONDS
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, SOON
 from tests.support.runs import run

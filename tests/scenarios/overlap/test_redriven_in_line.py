@@ -17,7 +17,7 @@ from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Outgoing
 from duecourse.testing.faults import around, throttled
-from duecourse.usecases.worker.overlap import WATCH_SECONDS
+from duecourse.usecases.worker.wait_queue import WATCH_SECONDS
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE, the_run
 from tests.support.varied import varied

@@ -16,7 +16,7 @@ from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing
 from duecourse.testing.faults import around, throttled
-from duecourse.usecases.worker.overlap import WATCH_SECONDS
+from duecourse.usecases.worker.wait_queue import WATCH_SECONDS
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE
 from tests.support.varied import varied

@@ -516,7 +516,9 @@ class Wiring(Generic[S_co]):
             runs=runs,
             coverage=coverage,
             overlaps=effects.overlaps,
-            gates=Gates(GateItems(self.wait_queues, clock), jobs, self.payloads.prepared, clock, randomness),
+            gates=Gates(
+                GateItems(self.wait_queues, clock), effects.overlaps, jobs, self.payloads.prepared, clock, randomness
+            ),
             wait_queue=wait_queue,
             payloads=self.payloads,
             calls=Calls(caller, runs, clock, randomness, effects.workflows),
@@ -560,8 +562,9 @@ class Wiring(Generic[S_co]):
         return Forwarder(self.lanes, received, self.timers, self.clock, lane)
 
     def effects(self: Wiring[ExecuteSettings | ReconcilerSettings], forwarder: Forwarder) -> SideEffects:
+        from duecourse.gates.places import Overlaps
         from duecourse.usecases.worker.effects import FailingJobs, SideEffects
-        from duecourse.usecases.worker.overlap import Overlaps, WaitQueue
+        from duecourse.usecases.worker.wait_queue import WaitQueue
         from duecourse.usecases.workflows.workflows import Workflows
 
         jobs, runs, clock, randomness = self.jobs, self.runs, self.clock, self.randomness
@@ -690,6 +693,7 @@ class Wiring(Generic[S_co]):
     def api(self: Wiring[ApiSettings]) -> Api:
         from duecourse.api.api import Api
         from duecourse.domain.tenants.rate import BucketRules
+        from duecourse.gates.places import Overlaps
         from duecourse.gates.runner import GateItems
         from duecourse.usecases.jobs.calendars import Calendars
         from duecourse.usecases.jobs.change import EditJobs, JobLimits, Jobs
@@ -709,7 +713,7 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.runs.rerun import Reruns
         from duecourse.usecases.runs.skip_next import SkipNext
         from duecourse.usecases.tenants import DelayedRunQuota, Limits
-        from duecourse.usecases.worker.overlap import Overlaps, WaitQueue
+        from duecourse.usecases.worker.wait_queue import WaitQueue
         from duecourse.usecases.workflows.manage import CancelRuns, ManageWorkflows
         from duecourse.usecases.workflows.workflows import WorkflowRuns
 

@@ -26,6 +26,10 @@ L = TypeVar("L", bound=SharedLimit)
 """The limit of a gate: the field of the job that has the gate's name."""
 
 
+class KeyBusyError(Exception):
+    """Other requests changed the key at each attempt to hold or to close it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pass:
     """The gate lets the attempt start at `at` (UTC seconds), which may be in a moment or in the past."""

@@ -20,14 +20,17 @@ from typing import TYPE_CHECKING, Any
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.decision import Start
+from duecourse.domain.runs.decision import RetryLater, Start
+from duecourse.domain.runs.overlap import Skip, Wait
 from duecourse.domain.runs.rendering import Prepared
 from duecourse.domain.runs.states import Queued, Retrying, Run
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.domain.targets.template import TemplateError
-from duecourse.gates.gate import At, Ended, Gate, Note, Starting, Write
+from duecourse.gates.gate import At, Ended, Gate, KeyBusyError, Note, Starting, Write
+from duecourse.gates.key import key_of, limit_of, with_priority
 from duecourse.gates.order import TIMED
-from duecourse.ports import Clock, Randomness
+from duecourse.gates.places import Held, Overlaps
+from duecourse.ports import Clock, Conflict, Randomness
 
 if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore
@@ -46,10 +49,6 @@ cannot be held waits again, behind all others.
 """
 
 AnyGate = Gate[Any, Any]
-
-
-class KeyBusyError(Exception):
-    """Other requests changed the key at each attempt to hold or to close it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +86,21 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class Delayed:
-    """This gate makes the run wait."""
+    """This gate makes the run wait. `admitted` has what the gates before it have given the run."""
 
     gate: AnyGate
     key: str
     until: At
+    admitted: Admitted
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The run waits in the wait queue of its key. `start` has its priority there."""
+
+    wait: Wait
+    start: Start
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +160,19 @@ class Gates:
     """Executes the decisions of gates. A stored limit of a key replaces the limit of the job."""
 
     items: GateItems
+    places: Overlaps
     jobs: JobStore
     prepared: Callable[[Job, Run], Prepared | Failed]
     clock: Clock
     randomness: Randomness
 
-    def look(self, admitted: Admitted) -> Admitted | Delayed:
-        """Ask the gates that are read before the run takes a place of its key. Nothing is written."""
+    def admit(self, admitted: Admitted, lease_until: float) -> Admitted | Delayed | Line | Conflict:
+        """Ask the gates. Some are read before the run takes what it would keep while it waits; a start is paid last."""
+        looked = self._look(admitted)
+        placed = self._take_place(looked, lease_until) if isinstance(looked, Admitted) else looked
+        return self._enter_all(placed) if isinstance(placed, Admitted) else placed
+
+    def _look(self, admitted: Admitted) -> Admitted | Delayed:
         for gate in self.items.gates:
             if not gate.looks or not _applies(gate, admitted):
                 continue
@@ -169,12 +184,35 @@ class Gates:
                 ticket.state, self._starting(ticket, admitted, self._limit(gate, ticket.key, admitted.job, None))
             )
             if isinstance(decision, At):
-                return Delayed(gate, ticket.key, decision)
+                return Delayed(gate, ticket.key, decision, admitted)
             admitted = admitted.with_ticket(ticket)
         return admitted
 
-    def enter(self, admitted: Admitted) -> Admitted | Delayed:
-        """Enter all gates, after the run has its place."""
+    def _take_place(self, admitted: Admitted, lease_until: float) -> Admitted | Line | Conflict:
+        """Return the start with a place of its key, if it needs one."""
+        run, job = admitted.start.run, admitted.job
+        if (limit := limit_of(run, job)) is None or isinstance(admitted.prepared, Failed):
+            return admitted
+        prepared: Prepared | Failed | None = admitted.prepared
+        key = run.name.own_key
+        if job.concurrency is not None:
+            prepared = admitted.prepared or self.prepared(job, run)
+            found = rendered(prepared, partial(key_of, job.concurrency))
+            if isinstance(found, Failed):  # nothing is called
+                return replace(admitted, prepared=found)
+            key = found
+        start = with_priority(admitted.start, job, key)
+        match self.places.take_key(start, key, limit, lease_until):
+            case Held():
+                return replace(admitted, start=replace(start, run=replace(start.run, key=key)), prepared=prepared)
+            case Wait() as wait:
+                return Line(wait, start, key)
+            case Conflict() as past:
+                return past
+            case RetryLater() | Skip():
+                raise AssertionError("a run waits for its key")
+
+    def _enter_all(self, admitted: Admitted) -> Admitted | Delayed:
         for gate in self.items.gates:
             if not _applies(gate, admitted):
                 continue
@@ -222,7 +260,7 @@ class Gates:
     def _enter(self, ticket: Ticket, admitted: Admitted) -> Ticket | Delayed:
         gate, key, tenant = ticket.gate, ticket.key, admitted.job.tenant
         if (standing := self._standing(ticket, admitted)) is not None:
-            return Delayed(gate, key, standing)
+            return Delayed(gate, key, standing, admitted)
         limit = self._limit(gate, key, admitted.job, None)
         state = self.items.wait_queues.state(tenant, key, gate) if ticket.state is None else ticket.state
         for _ in range(MAX_WRITES):
@@ -234,10 +272,10 @@ class Gates:
                     continue
                 decision = decision.then(state)
             if isinstance(decision, At):
-                return Delayed(gate, key, decision)
+                return Delayed(gate, key, decision, admitted)
             self.clock.sleep_until(decision.at)
             return Ticket(gate, key, state)
-        return Delayed(gate, key, At(self.clock.now() + BUSY_SECONDS))
+        return Delayed(gate, key, At(self.clock.now() + BUSY_SECONDS), admitted)
 
     def _standing(self, ticket: Ticket, admitted: Admitted) -> At | None:
         """Return the instant that the run keeps. The message is another one, or it is repeated: its worker may have

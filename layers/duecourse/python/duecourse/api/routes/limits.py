@@ -27,7 +27,7 @@ from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT, Breaker, Rate
 from duecourse.domain.runs.overlap import KeyLimit
 from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN, DOT_SEGMENTS
 from duecourse.domain.runs.states import RunState
-from duecourse.gates.runner import KeyBusyError
+from duecourse.gates.gate import KeyBusyError
 from duecourse.usecases.runs.key_limits import (
     MAX_COUNTED,
     MAX_SHOWN,
@@ -37,7 +37,7 @@ from duecourse.usecases.runs.key_limits import (
     NoStoredLimitError,
     PlaceTakenAgainError,
 )
-from duecourse.usecases.worker.overlap import WaitQueueUnavailableError
+from duecourse.usecases.worker.wait_queue import WaitQueueUnavailableError
 
 CHANGE = frozenset({WRITE, OPS})
 

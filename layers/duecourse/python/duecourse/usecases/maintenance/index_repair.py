@@ -50,7 +50,7 @@ from duecourse.usecases.dispatch.round import FIRST_LOOK_BACK_SECONDS
 from duecourse.usecases.jobs.membership import is_reserved
 from duecourse.usecases.maintenance.scan import scan
 from duecourse.usecases.report import UNREADABLE, Report, format_error
-from duecourse.usecases.worker.overlap import WATCH_LOST_SECONDS
+from duecourse.usecases.worker.wait_queue import WATCH_LOST_SECONDS
 
 if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore

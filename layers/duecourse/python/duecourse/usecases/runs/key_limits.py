@@ -11,12 +11,13 @@ from duecourse.domain.ids import key_line
 from duecourse.domain.jobs.job import SharedLimit
 from duecourse.domain.runs.overlap import PAUSE, KeyLimit, Lock, limit_values
 from duecourse.domain.runs.states import Queued, Retrying, Run, RunState
-from duecourse.gates.gate import SPREAD_SECONDS, share_of
-from duecourse.gates.runner import GateItems, KeyBusyError
+from duecourse.gates.gate import SPREAD_SECONDS, KeyBusyError, share_of
+from duecourse.gates.places import MAX_TAKE_OVERS, Overlaps
+from duecourse.gates.runner import GateItems
 from duecourse.messages import RunMessage
 from duecourse.ports import Clock
 from duecourse.usecases.report import Report
-from duecourse.usecases.worker.overlap import MAX_TAKE_OVERS, Overlaps, WaitQueue
+from duecourse.usecases.worker.wait_queue import WaitQueue
 
 if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore

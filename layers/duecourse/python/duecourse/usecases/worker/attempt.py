@@ -44,7 +44,7 @@ from duecourse.domain.runs.decision import (
     Withdraw,
 )
 from duecourse.domain.runs.overlap import Skip, Wait, latest, line_of
-from duecourse.domain.runs.rendering import Prepared, concurrency_key, with_its_key
+from duecourse.domain.runs.rendering import with_its_key
 from duecourse.domain.runs.states import (
     Dead,
     Deadlines,
@@ -75,10 +75,12 @@ from duecourse.domain.runs.transitions import (
     waits_at_gate,
 )
 from duecourse.domain.targets.kinds import place_of, type_of
-from duecourse.domain.targets.targets import Failed, Outcome
+from duecourse.domain.targets.targets import Outcome
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.gates.gate import pause_until
-from duecourse.gates.runner import Admitted, Delayed, Gates, rendered
+from duecourse.gates.key import limit_of
+from duecourse.gates.places import Held, Overlaps
+from duecourse.gates.runner import Admitted, Delayed, Gates, Line
 from duecourse.messages import (
     Cancel,
     CheckDeadline,
@@ -94,9 +96,9 @@ from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, about, format_error
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, LOOK_SECONDS, Calls
 from duecourse.usecases.worker.effects import SideEffects
-from duecourse.usecases.worker.overlap import Held, Overlaps, WaitQueue
 from duecourse.usecases.worker.requeue import Requeue, carried_on
 from duecourse.usecases.worker.trends import Trends, counted
+from duecourse.usecases.worker.wait_queue import WaitQueue
 from duecourse.usecases.worker.work_item import (
     Disposition,
     ReceivedMessage,
@@ -469,11 +471,8 @@ class Starter:
         if not isinstance(fitted, Start):
             return fitted
         admitted = self._locked(item, fitted, job, turn)
-        # Some gates are read before the run takes what it would keep while it waits. A start is paid last.
-        for admit in (self._looked, self._keyed, self._entered) if _is_gated(job) else (self._keyed,):
-            if not isinstance(admitted, Admitted):
-                return admitted
-            admitted = admit(item, admitted, job)
+        if isinstance(admitted, Admitted) and _is_gated(job, admitted.start.run):
+            admitted = self._through_gates(item, admitted, job)
         return self._begin(item, admitted, job) if isinstance(admitted, Admitted) else admitted
 
     def _deferred(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> Disposition | None:
@@ -532,49 +531,22 @@ class Starter:
             case Skip(reason, because):
                 return self.transitions.write(item, refused(decision, reason, because), job)
 
-    def _looked(self, item: WorkItem, admitted: Admitted, job: Job) -> Admitted | Disposition | Conflict:
-        return self._unless_delayed(item, admitted, job, self.gates.look(admitted))
+    def _through_gates(self, item: WorkItem, admitted: Admitted, job: Job) -> Admitted | Disposition | Conflict:
+        """Return the start with what the gates give it, or the disposition of its message."""
+        match self.gates.admit(admitted, item.context.lease_until):
+            case Delayed() as delayed:
+                return self._delay(item, delayed, job)
+            case Line(wait, start, key):
+                return self._wait(item, wait, start, job, key=key)
+            case passed:
+                return passed
 
-    def _entered(self, item: WorkItem, admitted: Admitted, job: Job) -> Admitted | Disposition | Conflict:
-        return self._unless_delayed(item, admitted, job, self.gates.enter(admitted))
-
-    def _unless_delayed(
-        self, item: WorkItem, admitted: Admitted, job: Job, found: Admitted | Delayed
-    ) -> Admitted | Disposition | Conflict:
-        return self._delay(item, admitted, job, found) if isinstance(found, Delayed) else found
-
-    def _keyed(self, item: WorkItem, admitted: Admitted, job: Job) -> Admitted | Disposition | Conflict:
-        """Return the start if its run does not need a place of a key or has it now; otherwise the disposition of its
-        message.
-        """
-        decision, limit = admitted.start, _key_limit(admitted.start.run, job)
-        if limit is None or isinstance(admitted.prepared, Failed):
-            return admitted
-        prepared: Prepared | Failed | None = admitted.prepared
-        key = decision.run.name.own_key
-        if job.concurrency is not None:
-            prepared = admitted.prepared or self.payloads.prepared(job, decision.run)
-            found = rendered(prepared, partial(_key_of, job.concurrency.key))
-            if isinstance(found, Failed):  # nothing is called
-                return replace(admitted, prepared=found)
-            key = found
-        decision = _with_priority(decision, job, key)
-        match self.overlaps.take_key(decision, key, limit, item.context.lease_until):
-            case Held():
-                start = replace(decision, run=replace(decision.run, key=key))
-                return replace(admitted, start=start, prepared=prepared)
-            case Wait() as wait:
-                return self._wait(item, wait, decision, job, key=key)
-            case Conflict() as past:
-                return past
-            case RetryLater() | Skip():
-                raise AssertionError("a run waits for its key")
-
-    def _delay(self, item: WorkItem, admitted: Admitted, job: Job, delayed: Delayed) -> Disposition | Conflict:
+    def _delay(self, item: WorkItem, delayed: Delayed, job: Job) -> Disposition | Conflict:
         """Record until when the run waits for a gate, take it out of its wait queues, and send its message for that
         instant. It keeps the lock of its job and the place of its key, if it has one.
         """
-        start, message, previous, gate = admitted.start, item.message, admitted.start.previous, delayed.gate.name
+        admitted, message, gate = delayed.admitted, item.message, delayed.gate.name
+        start, previous = admitted.start, admitted.start.previous
         what, until = f"the {TIMED_GATES[gate]} of {delayed.key}", delayed.until
         wait = GateWait(gate, delayed.key, until.in_turn)
         waits = waits_at_gate(start, wait, until.at, self.clock.now())
@@ -601,8 +573,7 @@ class Starter:
         lines = {message.line} if message.waited or (isinstance(previous, Final) and job.needs_lock) else set[str]()
         if isinstance(previous, Queued):
             lines |= {message.line, line_of(previous)}
-        limit = _key_limit(starting, job)
-        return {line: self.overlaps.free_beside(job, starting, line, limit) for line in sorted(lines)}
+        return {line: self.overlaps.free_beside(job, starting, line, limit_of(starting, job)) for line in sorted(lines)}
 
     def _leave_lines(
         self, item: WorkItem, admitted: Admitted, run: Running | None, lines: dict[str, Callable[[], int] | None]
@@ -744,7 +715,7 @@ class Starter:
                 return Conflict(standing)  # a newer run may have replaced it, or it must replace a new holder
         if message.line == line:
             self.wait_queue.received(message)  # before the lock is read
-        limit = _key_limit(decision.run, job) or 0
+        limit = limit_of(decision.run, job) or 0
         if most := self.overlaps.free(job) if key is None else self.overlaps.free_of_key(job.tenant, key, limit):
             # Another run goes first, or a holder has just ended.
             self.wait_queue.call_next(job.tenant, line, report, most)
@@ -769,36 +740,10 @@ class Starter:
         report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=holder.run_id, sent=sent)
 
 
-def _with_priority(decision: Start, job: Job, key: str) -> Start:
-    """Return the start of a run with its priority among the runs that wait for its key. A run that has started, or
-    waits for this key, keeps its priority.
-    """
-    previous, priority = decision.continued, 0 if job.concurrency is None else job.concurrency.priority
-    if previous is not None and not (isinstance(previous, Queued) and previous.key != key):
-        priority = previous.wait_priority
-    identity = replace(decision.run.identity, wait_priority=priority)
-    return replace(decision, run=replace(decision.run, identity=identity))
-
-
-def _key_limit(run: Run, job: Job) -> int | None:
-    """Return the limit of the run's key: the limit of its job, or else of its backfill. None if it has no key. Runs of
-    a job that keeps only its newest waiting run do not take the key of a backfill.
-    """
-    if run.is_workflow:
-        return None
-    if job.concurrency is not None:
-        return job.concurrency.limit
-    return None if run.at_once is None or job.rule.only_newest else run.at_once
-
-
-def _is_gated(job: Job) -> bool:
-    """Return whether a gate can make the runs of the job wait until a known instant."""
-    return any(getattr(job, gate) is not None for gate in TIMED_GATES)
-
-
-def _key_of(template: str, job: Job) -> str:
-    """Return the run's concurrency key. `job` has the payload of the run. Raises TemplateError."""
-    return concurrency_key(template, job.id, job.payload)
+def _is_gated(job: Job, run: Running) -> bool:
+    """Return whether a gate can make the run wait."""
+    gates = ("concurrency", *TIMED_GATES)
+    return run.at_once is not None or any(getattr(job, gate) is not None for gate in gates)
 
 
 def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> None:

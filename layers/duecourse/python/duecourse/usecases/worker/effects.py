@@ -31,6 +31,7 @@ from duecourse.domain.runs.states import (
     Waiting,
     deaths_in_a_row,
 )
+from duecourse.gates.places import Overlaps
 from duecourse.limits import LOST_RACES
 from duecourse.messages import Evaluate, RunMessage
 from duecourse.ports import Clock, DeadlineNotification, FailureNotification, Notifier, Randomness
@@ -41,7 +42,7 @@ from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.ping import Pings
 from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS
-from duecourse.usecases.worker.overlap import Overlaps, WaitQueue
+from duecourse.usecases.worker.wait_queue import WaitQueue
 from duecourse.usecases.worker.work_item import Disposition, WorkItem
 from duecourse.usecases.workflows.workflows import Workflows
 
