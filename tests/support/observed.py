@@ -15,7 +15,7 @@ from aws_lambda_powertools import Logger, Metrics
 from duecourse.ports import Depth, InlineExecutor, Outgoing
 from duecourse.telemetry import publish
 from duecourse.usecases.dispatch.tick import Tick
-from duecourse.usecases.dispatch.watch import SHARDS, Watch
+from duecourse.usecases.dispatch.watch import SHARDS, StageWatch
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON
 from tests.support.limits import MemoryMark
@@ -256,11 +256,11 @@ class Observed:
         self.data.put("AWS/Lambda", "Errors", of, at, float(failed))
 
     @property
-    def watch(self) -> Watch:
+    def watch(self) -> StageWatch:
         """What the tick looks at."""
         clock, lanes = self.world.clock, ("high", "normal", "low", "long")
         bulk, letters = tuple(f"{lane} bulk" for lane in lanes), ("archive", "events")
-        return Watch(self.queues, self.source, self.mark, clock, InlineExecutor(), lanes, bulk, letters)
+        return StageWatch(self.queues, self.source, self.mark, clock, InlineExecutor(), lanes, bulk, letters)
 
     def tick(self) -> None:
         """A tick, as Lambda counts it."""

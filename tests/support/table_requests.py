@@ -12,12 +12,12 @@ from duecourse.stores.table import (
     Delete,
     Index,
     Item,
-    Outcome,
     Page,
     Query,
     Scan,
     Table,
     Tables,
+    WriteOutcome,
     Written,
 )
 
@@ -60,7 +60,7 @@ class Request(NamedTuple):
         match getattr(to, self.method)(*self.arguments):
             case Written(held, item):
                 return held, item and _plain(item)
-            case [Outcome(), *_] as outcomes:
+            case [WriteOutcome(), *_] as outcomes:
                 return [(each.code, each.found and _plain(each.found)) for each in outcomes]
             case dict() as item:
                 return _plain(item)

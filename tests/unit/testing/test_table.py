@@ -14,13 +14,13 @@ from duecourse.stores.table import (
     Compare,
     Delete,
     Item,
-    Outcome,
     Put,
     Query,
     Returned,
     Set,
     Table,
     Update,
+    WriteOutcome,
     equal,
     pages,
 )
@@ -141,7 +141,7 @@ def test_memory_tables_reject_statements_without_a_form_in_partiql(tables: Memor
 def test_memory_tables_update_many_items_that_exist(tables: MemoryTables) -> None:
     tables.write(Put(JOBS, key("a")))
     writes = [Update(JOBS, key(sort), (Set("n", 1),), Absent("n")) for sort in ("a", "b")]
-    failed = Outcome("ConditionalCheckFailed", "The conditional request failed")
-    assert tables.write_many(writes) == [Outcome(), failed]
-    assert tables.write_many([Delete(JOBS, key("b"), equal("n", 1))]) == [Outcome()]
+    failed = WriteOutcome("ConditionalCheckFailed", "The conditional request failed")
+    assert tables.write_many(writes) == [WriteOutcome(), failed]
+    assert tables.write_many([Delete(JOBS, key("b"), equal("n", 1))]) == [WriteOutcome()]
     assert tables.get(JOBS, key("a")) == {**key("a"), "n": {"N": "1"}}

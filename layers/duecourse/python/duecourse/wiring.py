@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.dispatch.claim import Skipping
     from duecourse.usecases.dispatch.round import Dispatch
     from duecourse.usecases.dispatch.tick import Tick
-    from duecourse.usecases.dispatch.watch import Heartbeat, Watch
+    from duecourse.usecases.dispatch.watch import Heartbeat, StageWatch
     from duecourse.usecases.forwarder import Forwarder
     from duecourse.usecases.maintenance.archive import ArchiveRuns
     from duecourse.usecases.maintenance.audit import Audit
@@ -444,18 +444,18 @@ class Wiring(Generic[S_co]):
         return Heartbeat(self.tick_mark, self.clock)
 
     @cached_property
-    def watch(self: Wiring[TickSettings]) -> Watch:
+    def watch(self: Wiring[TickSettings]) -> StageWatch:
         """The part of the tick that checks queues, maintenance and the archive."""
         from duecourse.adapters.aws.event_source import LambdaEventSource
         from duecourse.adapters.sqs.depths import SqsQueueDepths
-        from duecourse.usecases.dispatch.watch import SHARDS, Watch
+        from duecourse.usecases.dispatch.watch import SHARDS, StageWatch
 
         settings = self.settings
         lanes = {lane.value: url for lane, url in settings.queue_urls.items()} | {"callbacks": settings.callback_url}
         bulk = {f"{lane.value} bulk": url for lane, url in settings.bulk_urls.items()}
         letters = {url.rpartition("/")[2]: url for url in settings.letters_urls.split()}
         urls = lanes | bulk | letters | {SHARDS: settings.shard_queue_url}
-        return Watch(
+        return StageWatch(
             depths=SqsQueueDepths(self._client("sqs"), urls),
             source=LambdaEventSource(self._client("lambda"), settings.archive_source),
             mark=self.tick_mark,

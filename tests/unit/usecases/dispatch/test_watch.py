@@ -6,7 +6,7 @@ import pytest
 
 from duecourse.ports import Depth, InlineExecutor
 from duecourse.testing.clock import SettableClock
-from duecourse.usecases.dispatch.watch import MAINTENANCE, SHARDS, Heartbeat, Watch
+from duecourse.usecases.dispatch.watch import MAINTENANCE, SHARDS, Heartbeat, StageWatch
 from duecourse.usecases.report import Report
 from tests.support.limits import MemoryMark
 
@@ -45,7 +45,7 @@ def looked(
     mark, clock, report = MemoryMark(AT), SettableClock(AT), Report()
     for name in MAINTENANCE:
         mark.beat(name, AT - silent)
-    watch = Watch(
+    watch = StageWatch(
         queues, source or Source(), mark, clock, InlineExecutor(), ("high", "low"), ("high bulk",), ("archive",)
     )
     if before:
@@ -84,7 +84,7 @@ def test_watch_reports_silent_maintenance_after_two_hours() -> None:
 
 def test_watch_counts_the_silence_of_maintenance_in_a_new_stage_from_its_first_tick() -> None:
     mark, clock, report = MemoryMark(AT), SettableClock(AT), Report()
-    watch = Watch(Queues(), Source(), mark, clock, InlineExecutor(), (), (), ())
+    watch = StageWatch(Queues(), Source(), mark, clock, InlineExecutor(), (), (), ())
     watch.after(MINUTE + 1, mark.marks(), report)
     assert not report.counts
     assert mark.ended == dict.fromkeys(MAINTENANCE, AT)

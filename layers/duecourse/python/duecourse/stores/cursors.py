@@ -39,7 +39,6 @@ from duecourse.stores.table import (
     All,
     Change,
     Compare,
-    Outcome,
     Page,
     Present,
     Query,
@@ -48,6 +47,7 @@ from duecourse.stores.table import (
     Table,
     Tables,
     Update,
+    WriteOutcome,
     all_of,
     any_of,
     equal,
@@ -63,7 +63,7 @@ READ_AGAIN = 100
 """The number of cursors in one read of them again. If it fails, only their claims keep their outcomes."""
 
 
-def _is_unknown(outcome: Outcome) -> bool:
+def _is_unknown(outcome: WriteOutcome) -> bool:
     """Return whether the outcome does not show whether the claim was made: there was no response, or the condition
     failed and the item was not returned.
     """
@@ -195,17 +195,17 @@ class CursorStore:
                     results[index] = Claimed(ClaimResult.WON, throttled=outcome.throttled)
         return results
 
-    def _transact(self, claim: Claim, shards: int, now: float) -> Outcome:
+    def _transact(self, claim: Claim, shards: int, now: float) -> WriteOutcome:
         """Write one claim and its records in a transaction."""
         try:
             failed = self._tables.transact([_update(claim, shards, now), *map(put_new, claim.records)])
         except StoreBusyError as busy:
-            return Outcome("TransactionConflict", str(busy))
+            return WriteOutcome("TransactionConflict", str(busy))
         except ServiceError as problem:
-            return Outcome(problem.code, str(problem))
+            return WriteOutcome(problem.code, str(problem))
         except AwsError as problem:
-            return Outcome(type(problem).__name__, str(problem))
-        return Outcome("ConditionalCheckFailed" if failed else None)
+            return WriteOutcome(type(problem).__name__, str(problem))
+        return WriteOutcome("ConditionalCheckFailed" if failed else None)
 
     def _read_back(self, claims: Sequence[Claim]) -> dict[str, Item]:
         """Read the cursors of claims again. Returns them by partition key, without those that cannot be read."""

@@ -89,7 +89,7 @@ TURNS = "AUDIT#TURNS"
 FINDINGS = "AUDIT#FINDINGS"
 OPEN = "AUDIT#OPEN"
 
-KEPT_SECONDS = 30 * DAY_SECONDS
+FINDINGS_KEPT_SECONDS = 30 * DAY_SECONDS
 """How long findings, turns and the figures of tenants are kept, in seconds."""
 
 _TURN = ("segment", "segments", "low", "high", "done")
@@ -121,7 +121,7 @@ class AuditStore(ScanStore):
     def save(self, turn: Turn, *, now: float) -> bool:
         """Overwrite the turn's previous version. Return False if another audit has written it in the meantime."""
         own = {name: getattr(turn, name) for name in _TURN}
-        stand = own | {"saved_at": now, "expires_at": int(now) + KEPT_SECONDS}
+        stand = own | {"saved_at": now, "expires_at": int(now) + FINDINGS_KEPT_SECONDS}
         where = key(TURNS, f"{turn.segments:04d}/{turn.segment:04d}")
         return self._save(where, turn, stand)
 
@@ -180,7 +180,7 @@ def _found(kind: str, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange
         "last": max(each.last for each in ranges),
         "count": sum(each.count for each in ranges),
         "found_at": now,
-        "expires_at": int(now) + KEPT_SECONDS,
+        "expires_at": int(now) + FINDINGS_KEPT_SECONDS,
     }
 
 
@@ -305,7 +305,7 @@ class TenantReports:
         stand = {
             "as_of": report.as_of,
             "tenants": _stored(report.tenants),
-            "expires_at": int(report.as_of) + KEPT_SECONDS,
+            "expires_at": int(report.as_of) + FINDINGS_KEPT_SECONDS,
         }
         condition = any_of(Absent(), Compare("as_of", "<=", report.as_of))
         self._tables.write(Put(Table.JOBS, REPORT_KEY | values.pack(stand), condition))

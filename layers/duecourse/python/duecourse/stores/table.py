@@ -279,7 +279,7 @@ NEVER = frozenset({"ValidationError", "ValidationException", "ItemCollectionSize
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WriteOutcome:
     """The outcome of one of many writes. `code` is None if it was executed, and otherwise an error code of DynamoDB.
     `found` is the stored item if a condition failed. `throttled` counts how many times the write was throttled.
     """
@@ -358,7 +358,7 @@ class Tables(Protocol):
     def write(self, write: Write, returned: Returned = Returned.NOTHING) -> Written:
         """Execute one write."""
 
-    def write_many(self, writes: Sequence[Update | Delete]) -> list[Outcome]:
+    def write_many(self, writes: Sequence[Update | Delete]) -> list[WriteOutcome]:
         """Execute independent writes and return their outcomes in the same order. Throttled writes are repeated with
         backoff. A failed condition returns the stored item. No two writes may have the same key. Never raises AwsError:
         errors and missing responses are outcomes.

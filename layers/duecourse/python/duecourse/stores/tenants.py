@@ -55,7 +55,7 @@ SPREAD = 160
 
 DELAYED_PREFIX = "DELAYED#"
 
-KEPT_SECONDS = 86_400
+BUCKET_KEPT_SECONDS = 86_400
 """How long an unused bucket is kept in seconds. By then it is full again, and a full bucket does not need an item."""
 
 
@@ -181,7 +181,7 @@ class TenantLimits:
                 full, condition, latest = Add("full_at", by), within, change.high + by
             case Restart(full_at=by):
                 full, condition, latest = Set("full_at", by), any_of(Absent("full_at"), Not(within)), by
-        changes = full, Set("at", change.low), Set("expires_at", latest // NANOSECONDS + KEPT_SECONDS)
+        changes = full, Set("at", change.low), Set("expires_at", latest // NANOSECONDS + BUCKET_KEPT_SECONDS)
         update = Update(Table.JOBS, tenant_key(tenant, RATE), changes, all_of(condition, Absent("closed")))
         written = self._tables.write(update, Returned.BEFORE)
         item = written.item

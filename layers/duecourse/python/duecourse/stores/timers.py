@@ -18,7 +18,6 @@ from duecourse.stores.table import (
     RETRYABLE,
     Between,
     Delete,
-    Outcome,
     Put,
     Query,
     Remove,
@@ -26,11 +25,12 @@ from duecourse.stores.table import (
     Table,
     Tables,
     Update,
+    WriteOutcome,
     equal,
     pages,
 )
 
-KEPT_SECONDS = 7 * DAY_SECONDS
+TIMER_KEPT_SECONDS = 7 * DAY_SECONDS
 """How long the timer of a manual run is kept after its message was sent. Index repair passes several times in this
 period.
 """
@@ -97,7 +97,7 @@ def clear(tables: Tables, timers: Sequence[Timer], *, now: float) -> list[Claime
     for index, timer in enumerate(timers):
         first.setdefault((timer.message.tenant, timer.message.job_id, timer.key), index)
     unique = list(first.values())
-    expires_at = int(now) + KEPT_SECONDS
+    expires_at = int(now) + TIMER_KEPT_SECONDS
     outcomes = tables.write_many([_cleared(timers[index], expires_at) for index in unique])
     results = [Claimed(ClaimResult.LOST)] * len(timers)
     for index, outcome in zip(unique, outcomes, strict=True):
@@ -115,7 +115,7 @@ def _cleared(timer: Timer, expires_at: int) -> Update | Delete:
 _WON = Claimed(ClaimResult.WON)
 
 
-def claimed(outcome: Outcome) -> Claimed:
+def claimed(outcome: WriteOutcome) -> Claimed:
     """Return an outcome as a result of the ports: LOST if a condition failed."""
     if outcome.code is None:
         return Claimed(ClaimResult.WON, throttled=outcome.throttled) if outcome.throttled else _WON

@@ -37,7 +37,6 @@ from duecourse.stores.table import (
     Index,
     Item,
     Not,
-    Outcome,
     Page,
     Prefix,
     Present,
@@ -52,6 +51,7 @@ from duecourse.stores.table import (
     Update,
     Value,
     Write,
+    WriteOutcome,
     Written,
 )
 from duecourse.stores.values import attribute
@@ -478,7 +478,7 @@ class MemoryTables:
                     record = plan.old
             return Written(plan.held, None if record is None else _copy(record.item))
 
-    def write_many(self, writes: Sequence[Update | Delete]) -> list[Outcome]:
+    def write_many(self, writes: Sequence[Update | Delete]) -> list[WriteOutcome]:
         for write in writes:
             _check_statement(write)
         with self._lock:
@@ -553,7 +553,7 @@ class MemoryTables:
             new = _Record.of(write.table, item, whole=False)
         return _Plan(records, where, old, held, new)
 
-    def _statement(self, write: Update | Delete) -> Outcome:
+    def _statement(self, write: Update | Delete) -> WriteOutcome:
         """Execute a write as PartiQL does: an update of an item that does not exist fails, and a delete succeeds."""
         condition = Present() if write.condition is None else All((Present(), write.condition))
         try:
@@ -562,13 +562,13 @@ class MemoryTables:
             else:
                 plan = self._planned(Delete(write.table, write.key, condition))
         except _RejectedError as error:
-            return Outcome("ValidationException" if error.value else "ValidationError", error.message)
+            return WriteOutcome("ValidationException" if error.value else "ValidationError", error.message)
         if plan.held:
             plan.execute()
         elif plan.old is not None or isinstance(write, Update):
             found = None if plan.old is None else _copy(plan.old.item)
-            return Outcome("ConditionalCheckFailed", "The conditional request failed", found)
-        return Outcome()
+            return WriteOutcome("ConditionalCheckFailed", "The conditional request failed", found)
+        return WriteOutcome()
 
     # -- Reads -----------------------------------------------------------------------------------------------------
 

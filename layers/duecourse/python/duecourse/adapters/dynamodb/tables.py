@@ -28,7 +28,6 @@ from duecourse.stores.table import (
     In,
     Item,
     Not,
-    Outcome,
     Page,
     Prefix,
     Present,
@@ -43,6 +42,7 @@ from duecourse.stores.table import (
     Update,
     Value,
     Write,
+    WriteOutcome,
     Written,
 )
 from duecourse.stores.values import attribute
@@ -125,7 +125,7 @@ class DynamoTables:
             return Written(held=False, item=_found(error))
         return Written(held=True, item=answer.get("Attributes") or None if returned in _RETURNED else None)
 
-    def write_many(self, writes: Sequence[Update | Delete]) -> list[Outcome]:
+    def write_many(self, writes: Sequence[Update | Delete]) -> list[WriteOutcome]:
         statements = [_statement(self._names[write.table], write) for write in writes]
         return execute(self._client, statements, self._clock, self._executor)
 
@@ -286,7 +286,7 @@ Statement = dict[str, Any]
 """A statement of PartiQL with its parameters."""
 
 
-def execute(client: Any, statements: Sequence[Statement], clock: Clock, executor: Executor) -> list[Outcome]:
+def execute(client: Any, statements: Sequence[Statement], clock: Clock, executor: Executor) -> list[WriteOutcome]:
     """Execute statements and return their outcomes in the same order. No two statements may write the same item. Never
     raises: errors and missing responses are outcomes.
     """
@@ -295,9 +295,9 @@ def execute(client: Any, statements: Sequence[Statement], clock: Clock, executor
     return [outcome for outcomes in done for outcome in outcomes]
 
 
-def _batch(client: Any, statements: Sequence[Statement], clock: Clock) -> list[Outcome]:
+def _batch(client: Any, statements: Sequence[Statement], clock: Clock) -> list[WriteOutcome]:
     """Execute statements in one request, and retry those that were throttled in further requests with backoff."""
-    outcomes = [Outcome()] * len(statements)
+    outcomes = [WriteOutcome()] * len(statements)
     open_ = list(range(len(statements)))
     puts_off = 0
     while True:
@@ -311,7 +311,7 @@ def _batch(client: Any, statements: Sequence[Statement], clock: Clock) -> list[O
         clock.sleep_until(clock.now() + FIRST_WAIT_SECONDS * 2 ** (puts_off - 1))
 
 
-def _request(client: Any, statements: Sequence[Statement], throttled: int) -> list[Outcome]:
+def _request(client: Any, statements: Sequence[Statement], throttled: int) -> list[WriteOutcome]:
     try:
         answer = client.batch_execute_statement(Statements=statements)
     except ServiceError as problem:
@@ -319,20 +319,20 @@ def _request(client: Any, statements: Sequence[Statement], throttled: int) -> li
         if code in NEVER and len(statements) > 1:
             # One invalid statement fails the whole request: execute each of them separately, once.
             return [outcome for one in statements for outcome in _request(client, [one], throttled)]
-        return [Outcome(code, message, None, throttled + (code in THROTTLED))] * len(statements)
+        return [WriteOutcome(code, message, None, throttled + (code in THROTTLED))] * len(statements)
     except AwsError as problem:
-        return [Outcome(type(problem).__name__, str(problem), None, throttled)] * len(statements)
+        return [WriteOutcome(type(problem).__name__, str(problem), None, throttled)] * len(statements)
     return [_outcome(response.get("Error"), throttled) for response in answer["Responses"]]
 
 
-_DONE = Outcome()
+_DONE = WriteOutcome()
 
 
-def _outcome(error: dict[str, Any] | None, throttled: int) -> Outcome:
+def _outcome(error: dict[str, Any] | None, throttled: int) -> WriteOutcome:
     if error is None:
-        return Outcome(throttled=throttled) if throttled else _DONE
+        return WriteOutcome(throttled=throttled) if throttled else _DONE
     code = error["Code"]
-    return Outcome(code, error.get("Message", ""), error.get("Item") or None, throttled + (code in THROTTLED))
+    return WriteOutcome(code, error.get("Message", ""), error.get("Item") or None, throttled + (code in THROTTLED))
 
 
 def batch_put(client: Any, table: str, items: Sequence[Item]) -> None:

@@ -21,7 +21,7 @@ from duecourse.api.problems import FieldFault, Problem, internal, unavailable
 from duecourse.api.refusals import busy, refusal
 from duecourse.api.request import Request, read_key, request_key
 from duecourse.api.routes.jobs import JOB_PROBLEMS, created_answer, new_draft
-from duecourse.usecases.jobs.batch import JobBatch, Outcome, job_of
+from duecourse.usecases.jobs.batch import JobBatch, JobOutcome, job_of
 from duecourse.usecases.jobs.change import Draft, RequestKey
 from duecourse.usecases.jobs.spreading import Chosen
 
@@ -98,9 +98,9 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     return Answer(HTTPStatus.OK, "jobs_created", {"items": items}, facts=facts, counts=counts)
 
 
-def _outcomes(api: Api, request: Request, values: Sequence[Any], key: str | None, until: float) -> list[Outcome]:
+def _outcomes(api: Api, request: Request, values: Sequence[Any], key: str | None, until: float) -> list[JobOutcome]:
     """Return the outcome of each posted value: its job, or the error."""
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, JobOutcome] = {}
     named: dict[int, RequestKey | None] = {}
     drafts: dict[int, Draft] = {}
     for index, value in enumerate(values):
@@ -126,7 +126,7 @@ def _outcomes(api: Api, request: Request, values: Sequence[Any], key: str | None
 
 
 @contextmanager
-def _kept(outcomes: dict[int, Outcome], indices: Iterable[int]) -> Iterator[None]:
+def _kept(outcomes: dict[int, JobOutcome], indices: Iterable[int]) -> Iterator[None]:
     """Record an error that the block raises as the outcome of the jobs at these indices."""
     try:
         yield

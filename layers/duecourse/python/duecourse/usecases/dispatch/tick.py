@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, bucket_of, buckets
 from duecourse.ports import Clock, Executor, ShardQueue
-from duecourse.usecases.dispatch.watch import Watch
+from duecourse.usecases.dispatch.watch import StageWatch
 from duecourse.usecases.ping import StagePing
 from duecourse.usecases.report import Report, format_error
 
@@ -68,7 +68,7 @@ class Tick:
     executor: Executor
     shards: int
     lookahead: int
-    watch: Watch | None = None
+    watch: StageWatch | None = None
     ping: StagePing | None = None
 
     def __call__(self) -> Report:

@@ -35,7 +35,7 @@ SOURCE_MINUTES = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class StageWatch:
     """Checks once a minute. `lanes` and `bulk` are the names of the lanes' queues; the bulk queues are checked every
     other minute. `letters` are all dead-letter queues except the lanes' own.
     """

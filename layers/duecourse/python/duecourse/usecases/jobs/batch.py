@@ -26,11 +26,11 @@ payload, the cursor, the record of the change, the caller's key and the check fo
 
 Asked = tuple[Draft, RequestKey | None]
 Numbered = tuple[int, Creation]
-Outcome = Created | JobView | Exception
+JobOutcome = Created | JobView | Exception
 """The new job, the job that an earlier request with the same key created, or the error."""
 
 
-def job_of(outcome: Outcome) -> Created | JobView:
+def job_of(outcome: JobOutcome) -> Created | JobView:
     """Return the job. Raises the error if there is no job."""
     if isinstance(outcome, Exception):
         raise outcome
@@ -48,13 +48,13 @@ class JobBatch:
 
     def create(
         self, asked: Sequence[Asked], correlation_id: str | None = None, *, by: str | None = None
-    ) -> list[Outcome]:
+    ) -> list[JobOutcome]:
         """Return the outcome of each job: the result or the error of `Jobs.create_once`. Raises the errors of the first
         read.
         """
         if not asked:
             return []
-        outcomes: dict[int, Outcome] = {}
+        outcomes: dict[int, JobOutcome] = {}
         written: dict[int, PauseChange] = {}
         for group in _groups(self._new(asked, outcomes, by)):
             written |= self._written(group, asked, outcomes)
@@ -64,7 +64,7 @@ class JobBatch:
         outcomes |= zip(written, self.jobs.send_all(ready, correlation_id), strict=True)
         return [outcomes[index] for index in range(len(asked))]
 
-    def _new(self, asked: Sequence[Asked], outcomes: dict[int, Outcome], by: str | None) -> Iterator[Numbered]:
+    def _new(self, asked: Sequence[Asked], outcomes: dict[int, JobOutcome], by: str | None) -> Iterator[Numbered]:
         """Yield the items to write for each job."""
         ids = [draft.id for draft, _ in asked if draft.id is not None]
         gone = self.jobs.store.gone_among(asked[0][0].tenant, ids) if ids else {}
@@ -78,7 +78,7 @@ class JobBatch:
                 yield index, creation
 
     def _written(
-        self, group: list[Numbered], asked: Sequence[Asked], outcomes: dict[int, Outcome]
+        self, group: list[Numbered], asked: Sequence[Asked], outcomes: dict[int, JobOutcome]
     ) -> dict[int, PauseChange]:
         """Return the jobs of a group that were written. Add the outcomes of the others to `outcomes`."""
         parts, left = deque([group]), SEAT_TRIES
@@ -118,7 +118,7 @@ class JobBatch:
         new = [replace(each, job=made.job, cursor=made.cursor) for each, made in zip(creations, changes, strict=True)]
         return dict(jobs.store.create_all(new, taken)), changes
 
-    def _refused(self, draft: Draft, key: RequestKey | None, why: Refusal) -> Outcome:
+    def _refused(self, draft: Draft, key: RequestKey | None, why: Refusal) -> JobOutcome:
         match why:
             case Refusal.KEY_USED if key is not None:
                 try:
