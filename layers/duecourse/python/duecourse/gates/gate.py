@@ -117,7 +117,7 @@ class Gate(Generic[L, S]):
     - `name`: the field of the job with the limit, and the name of the gate in records and documents.
     - `item`: the sort key of the gate's item, in the partition of the key.
     - `limit`, `state`: the types of the limit and of the state.
-    - `looks`: the gate is also asked, with `look`, before the run takes a place of its key or pays a rate.
+    - `looks`: the gate is also asked, with `look`, before the run takes what it would keep while it waits.
     - `keeps`: a run that waits keeps its instant; the gate is asked again only then.
     - `pauses`: the gate can make the runs of its key wait because a target has requested this (Retry-After).
     - `wakes`: runs that wait try again when an operator lets attempts start.

@@ -103,7 +103,7 @@ class Overlaps:
         run, previous = start.run, start.previous
         if not job.needs_lock:
             return Held()
-        # A run that waits for its key, a rate or a breaker has left the wait queue of its job with the lock.
+        # A run that waits for its key or another gate has left the wait queue of its job with the lock.
         continued = start.continued
         in_turn = job.rule.waits and (
             continued is None or (isinstance(continued, Queued) and not waits_with_lock(continued))

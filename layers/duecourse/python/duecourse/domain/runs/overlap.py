@@ -38,7 +38,7 @@ the worker's timeout. A worker that takes the run over later requests the lock l
 
 
 PLACE_KEPT_SECONDS = 60
-"""How long a run that waits for a rate keeps the place of its key after the instant for which it waits, in seconds."""
+"""How long a run that a gate makes wait keeps the place of its key after the instant for which it waits, in seconds."""
 
 LOST_SECONDS = 3600
 """How long a RETRYING holder keeps the lock after its next attempt was due, in seconds. Its message may be lost or in
@@ -90,7 +90,7 @@ class KeyLimit:
         return self.values.get("concurrency")
 
     def limit(self, kind: type[L]) -> L | None:
-        """Return the stored limit of a gate, such as a Rate."""
+        """Return the stored limit of a gate, whose type is `kind`."""
         names = _numbers(kind)
         if not self.values.keys() >= names:
             return None
@@ -215,9 +215,7 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
 
 
 def waits_with_lock(run: Run | None) -> bool:
-    """Return whether the run waits for a place of its key, a rate or a circuit breaker. It has the lock of its job
-    meanwhile.
-    """
+    """Return whether the run waits for a place of its key, or for a gate. It has the lock of its job meanwhile."""
     return isinstance(run, Queued) and (run.key is not None or run.wait is not None)
 
 
@@ -226,7 +224,7 @@ def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
     consistent read).
 
     The place belongs to one attempt. It is free once the record shows that this attempt has ended, or that it started
-    without this key, and once the worker is lost. An attempt that waits for a rate keeps it.
+    without this key, and once the worker is lost. An attempt that a gate makes wait keeps it.
 
     The locks are read before the records. So a record may show a later attempt than the lock: that attempt has taken a
     place in between, perhaps this one, and the run still counts.

@@ -565,7 +565,7 @@ class Starter:
         return self.requeue.defer(replace(item, message=waited), previous, at, what)
 
     def _lines(self, item: WorkItem, admitted: Admitted, job: Job) -> dict[str, Callable[[], int] | None]:
-        """Return the wait queues in which a run may be that starts or waits for a rate, each with a function that
+        """Return the wait queues in which a run may be that starts or waits for a gate, each with a function that
         counts the runs that may start in addition (None: no run may).
         """
         message, previous, starting = item.message, admitted.start.previous, admitted.start.run
@@ -578,7 +578,7 @@ class Starter:
     def _leave_lines(
         self, item: WorkItem, admitted: Admitted, run: Running | None, lines: dict[str, Callable[[], int] | None]
     ) -> None:
-        """Remove a run that has started (`run`), or that waits for a rate (None), from these wait queues, and start the
+        """Remove a run that has started (`run`), or that waits for a gate (None), from these wait queues, and start the
         next run there if there is room.
         """
         previous = admitted.start.previous

@@ -99,7 +99,7 @@ class WaitQueue:
         """
         through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
         if isinstance(run, Retrying) and self.clock.now() < run.not_before:
-            # The run's own message comes then: the run waits for a rate, or it entered by another worker's clock, which
+            # The run's own message comes then: the run waits for a gate, or it entered by another worker's clock, which
             # is ahead.
             through = run.attempt + 1
         line = line or message.line
