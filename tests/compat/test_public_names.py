@@ -1,7 +1,6 @@
 """docs/releases.md: what a release has made public stays, and what it accepted needs nothing more."""
 
 import json
-import re
 from copy import deepcopy
 from typing import Any
 
@@ -9,18 +8,6 @@ import pytest
 
 from tests.support.public_names import broken, public
 from tests.support.release_code import RELEASES, releases
-
-CORRECTED = {
-    "new limit: Spread.offset_minutes exclusiveMaximum 60",
-    "narrower limit: Notify.on maxItems 7 -> 6",
-    "gone from http: Stats always has lanes",
-}
-"""Limits that 1.0.0 applied, but stated incorrectly in its document; and the depths of the lanes of all tenants, which
-GET /v1/stats showed to each tenant (CHANGELOG.md).
-"""
-
-REMOVED = re.compile(r"gone from .*(rename|RenameRequest|Job\.former|Job always has former|trace_clock)")
-"""What was removed from 1.0.0 before it was tagged: renames, and traces of the clock."""
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +19,7 @@ def now() -> dict[str, Any]:
 @pytest.mark.parametrize("release", releases())
 def test_compatibility_names_that_a_release_has_made_public_are_still_there(release: str, now: dict[str, Any]) -> None:
     recorded = json.loads((RELEASES / release / "public.json").read_text())
-    assert [each for each in broken(recorded, now) if each not in CORRECTED and not REMOVED.match(each)] == [], (
-        "docs/releases.md says what is stable"
-    )
+    assert list(broken(recorded, now)) == [], "docs/releases.md says what is stable"
 
 
 def test_compatibility_recorded_names_cover_every_part_of_the_promise(now: dict[str, Any]) -> None:

@@ -1,7 +1,6 @@
 """What a release's code reads out of items: every field of the objects that they become."""
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import orjson
@@ -27,22 +26,21 @@ def _flat(meaning: Any) -> Any:
 
 
 READERS = {
-    "JOB": ("stores.job_item", "adapters.dynamodb.jobs.job_item"),
-    "CURSOR": ("stores.cursor_item", "adapters.dynamodb.cursors.cursor_item"),
-    "RUN": ("stores.run_item", "adapters.dynamodb.runs.run_item"),
-    "WAKE": ("stores.timers", "adapters.dynamodb.cursors.timers"),
-    "INPUT": ("stores.inputs", "adapters.dynamodb.runs.inputs"),
-    "ACTIVE": ("stores.run_item", "adapters.dynamodb.runs.run_item"),
+    "JOB": "job_item",
+    "CURSOR": "cursor_item",
+    "RUN": "run_item",
+    "WAKE": "timers",
+    "INPUT": "inputs",
+    "ACTIVE": "run_item",
 }
-"""Where releases have the functions that read items of a kind, the latest first."""
+"""The modules of `stores` that read items of a kind."""
 
 
 def _meaning(item: dict[str, Any], payloads: dict[str, str]) -> Any:
     kind, partition = item["SK"]["S"].partition("#")[0], item["PK"]["S"]
     if kind not in READERS or (kind == "JOB" and not partition.startswith("JOB#")):
         return None
-    name = next(name for name in READERS[kind] if find_spec(f"duecourse.{name.partition('.')[0]}") is not None)
-    reader = import_module(f"duecourse.{name}")
+    reader = import_module(f"duecourse.stores.{READERS[kind]}")
     if kind == "ACTIVE":
         return reader.lock_from_item(item)
     return reader.from_item(item, payloads.get(partition)) if kind == "JOB" else reader.from_item(item)

@@ -18,7 +18,7 @@ from zlib import crc32
 
 from duecourse.domain.ids import RunIdentity, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import TIMED_GATES, Lane
+from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import (
     MAX_ERROR,
@@ -193,15 +193,8 @@ def to_item(run: Run) -> Item:
     return with_earlier(item, run) if run.earlier else item
 
 
-_UNMARKED = "rate"
-"""The gate of a wait whose item does not name its gate."""
-
-
 def _wait_attributes(wait: GateWait | None) -> dict[str, object]:
-    if wait is None:
-        return {}
-    marked = {} if wait.gate == _UNMARKED else {wait.gate: True}
-    return {"rate_key": wait.key, "in_turn": wait.in_turn or None, **marked}
+    return {} if wait is None else {"wait_gate": wait.gate, "wait_key": wait.key, "in_turn": wait.in_turn or None}
 
 
 def index_of(state: RunState) -> Index:
@@ -249,9 +242,9 @@ def from_item(item: Item) -> Run:
     if state is RunState.WAITING or (state is RunState.RUNNING and "waiting_until" in item):
         until = float(item["waiting_until"]["N"])
         own["deadlines"] = Deadlines(until, **{name: _READ[name](item, name) for name in _DEADLINES[1:]})
-    if issubclass(STATES[state], Queued | Retrying) and "rate_key" in item:
-        gate = next((name for name in TIMED_GATES if values.flag(item, name)), _UNMARKED)
-        own["wait"] = GateWait(gate, values.text(item, "rate_key"), values.flag(item, "in_turn"))
+    if issubclass(STATES[state], Queued | Retrying) and "wait_gate" in item:
+        gate, key = values.text(item, "wait_gate"), values.text(item, "wait_key")
+        own["wait"] = GateWait(gate, key, values.flag(item, "in_turn"))
     if state is RunState.RUNNING:
         own["listed"] = ACTIVE.partition in item
     if "result" in item:
