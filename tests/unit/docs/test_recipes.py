@@ -35,7 +35,7 @@ class Recipe(NamedTuple):
 
 RECIPES = {
     "field": Recipe(
-        4,
+        3,
         """
 with Scheduler() as scheduler:
     for name in ("tried", "usual"):
