@@ -21,7 +21,7 @@ from duecourse.domain.jobs.job import (
     RetryPolicy,
 )
 from duecourse.domain.runs.document import run_document
-from duecourse.domain.runs.states import GateWait, Queued, Run, RunState, Skipped, gate_wait
+from duecourse.domain.runs.states import GateWait, Queued, Run, RunState, Skipped, Waiting, gate_wait
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import around, lost, throttled
@@ -580,3 +580,11 @@ def test_rates_run_with_a_rate_costs_one_write_more_and_without_one_no_request_m
     world.until(NOON + 241)
     assert requests == [*before, "write", "write"]
     assert world.wait_queues.watch("default", key_line("crm")) is None
+
+
+def test_rate_held_attempt_begins_with_its_call(world: World) -> None:
+    on_demand(world, per_minute=60, completion=Completion.CALLBACK)
+    first, second = asked(world, 2)
+    records = [world.run_store.get("default", "tick-tock", each.name.local) for each in (first, second)]
+    assert [each.started_at for each in records if isinstance(each, Waiting)] == [NOON, NOON + 1]
+    assert [each.deadlines.waiting_until - NOON for each in records if isinstance(each, Waiting)] == [86_400, 86_401]

@@ -744,8 +744,6 @@ def decide_step_start(
     was read after the record.
     """
     held = held_by_pause(request, job, now) if isinstance(job, Job) else None
-    if held and isinstance(run, Queued):
-        return held  # it was in the wait queue of its job
     if run is not None and not may_run_again(run):
         return go_on(request, own_job(job, run), run, context, now)
     withdrawn = run is not None and turn.round > run.round
@@ -1048,6 +1046,16 @@ def _begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, n
         lease_until=context.lease_until,
         deadlines=deadlines,
     )
+
+
+def begun_at(run: Running, now: float) -> Running:
+    """Return the start as one at `now`. A gate has held the run since the decision; its time begins with the call."""
+    held, deadlines = now - (run.started_at or now), run.deadlines
+    if deadlines is not None:
+        beat = None if deadlines.heartbeat_until is None else deadlines.heartbeat_until + held
+        deadlines = replace(deadlines, waiting_until=deadlines.waiting_until + held, heartbeat_until=beat)
+    first = now if run.first_started_at == run.started_at else run.first_started_at
+    return replace(run, started_at=now, first_started_at=first, deadlines=deadlines)
 
 
 AnyRun = TypeVar("AnyRun", bound=Run)

@@ -61,6 +61,7 @@ from duecourse.domain.runs.states import (
 )
 from duecourse.domain.runs.transitions import (
     as_step,
+    begun_at,
     cancel,
     decide,
     is_met,
@@ -589,7 +590,7 @@ class Starter:
     def _begin(self, item: WorkItem, admitted: Admitted, job: Job) -> Disposition | Conflict:
         """Send the deadline message, write the record, call the target and record the end."""
         decision, message, now = admitted.start, item.message, self.clock.now()
-        run = with_its_key(decision.run, job)
+        run = with_its_key(begun_at(decision.run, now) if admitted.tickets else decision.run, job)
         try:  # All reads come before the write: if one fails, no attempt is used up.
             prepared, armed = admitted.prepared or self.payloads.prepared(job, decision.run), True
             lines = self._lines(item, admitted, job)
