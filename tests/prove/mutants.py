@@ -378,8 +378,8 @@ MUTANTS = (
     ),
     Mutant(
         "a paused job of a workflow starts from its line (A.5)",
-        "if held and isinstance(run, Queued):",
-        "if False:",
+        'return never("start_deadline")\n    if held := held_by_pause(request, job, now):\n        return held\n',
+        'return never("start_deadline")\n',
         "held",
     ),
     Mutant(

@@ -66,6 +66,7 @@ class WorkflowPromises(Promises):
             yield from self._rules(name, run)
             yield from self._order(name, run)
             yield from self._over(name, run)
+            yield from self._carried(name, run)
         yield from self._reruns()
         yield from self._membership()
         yield from self._paused()
@@ -101,6 +102,17 @@ class WorkflowPromises(Promises):
             yield "a workflow succeeds if no job failed that may not", text
         if run["state"] == "DEAD" and self.by_steps(run) and not failed and not self._touched(name, steps):
             yield "a workflow is dead because of a job", text
+
+    def _carried(self, name: str, run: dict[str, Any]) -> Iterator[Finding]:
+        """A rerun keeps the outcomes of the steps that it carries over."""
+        first, steps = self.result.graphs.get(run["rerun_of"] or ""), self._steps(run)
+        if first is None or self._touched(name, steps):
+            return
+        for each in (each for each in first["jobs"] if each["state"] in FINAL):
+            step = steps.get(each["id"])
+            if step is not None and step["carried_over"] and step["state"] != each["state"]:
+                text = f"{each['id']} of {name}: {step['state']}, in {run['rerun_of']}: {each['state']}"
+                yield "a rerun keeps the outcomes that it carries over", text
 
     def by_steps(self, run: dict[str, Any]) -> bool:
         return "steps_failed" in (run["code"], run["reason"]) or "steps_failed" in str(run["code"])
