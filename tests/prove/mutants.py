@@ -536,7 +536,7 @@ def main() -> int:
     """A table: by mutant the promise that was broken, and after how many histories."""
     parser = argparse.ArgumentParser(prog="make prove-mutants")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--histories", type=int, default=60, help="how many to play for each at most")
+    parser.add_argument("--histories", type=int, default=150, help="how many to play for each at most")
     parser.add_argument("--only", nargs="*", help="mutants whose names contain one of these texts")
     parser.add_argument("--missing", action="store_true", help="mutants that the table does not show as detected")
     given = parser.parse_args()
