@@ -106,7 +106,7 @@ class WorkflowPromises(Promises):
     def _carried(self, name: str, run: dict[str, Any]) -> Iterator[Finding]:
         """A rerun keeps the outcomes of the steps that it carries over."""
         first, steps = self.result.graphs.get(run["rerun_of"] or ""), self._steps(run)
-        if first is None or self._touched(name, steps):
+        if first is None or self._touched(name, steps) or self._touched(run["rerun_of"], self._steps(first)):
             return
         for each in (each for each in first["jobs"] if each["state"] in FINAL):
             step = steps.get(each["id"])
