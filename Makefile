@@ -37,7 +37,7 @@ local: setup ## run the whole system on this machine until Ctrl-C; its data are 
 check: setup ## check format, lint, types and imports, and run the unit tests (2 minutes on two cores)
 	@$(MAKE) --no-print-directory -j 2 lint unit-tests
 
-test: setup ## run the checks and tests of every part (3 minutes on two cores)
+test: setup ## run the checks and tests of every part (3 minutes on two cores, 5 the first time)
 	@$(MAKE) --no-print-directory -j 2 lint short-tests
 
 test-all: setup ## run everything that `make test` leaves out, see tests/tiers.py (30 minutes)
