@@ -12,19 +12,38 @@ from duecourse.gates.rate import (
     LINE_SECONDS,
     Adapt,
     AskAgain,
+    Change,
+    Hold,
     JoinLine,
+    Move,
     Pay,
+    Recount,
     Spent,
     decide_rate,
     interval,
     micro,
-    moved,
     start_paid_by,
 )
 from duecourse.gates.runner import HOLD_SECONDS as HOLD
 from tests.support.examples import examples
 
 NOW = 1_000_000.0
+
+
+def moved(spent: Spent, move: Change) -> tuple[bool, Spent]:
+    """Whether the condition of the move holds, and the counters after it."""
+    match move:
+        case Hold(until):
+            return (True, replace(spent, held=until)) if spent.held < until else (False, spent)
+        case Recount(before, after):
+            return (True, after) if spent == before else (False, spent)
+        case Move(counter, low, high, step, to):
+            value: int = getattr(spent, counter)
+            within, new = (low <= value <= high, value + step) if to is None else (value < low, to)
+            if counter != "paid":
+                return within, replace(spent, **{counter: new}) if within else spent
+            within = within and spent.held <= low and (to is not None or spent.step == step)
+            return within, replace(spent, paid=new, step=step) if within else spent
 
 
 def ask(

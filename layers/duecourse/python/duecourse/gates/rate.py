@@ -106,22 +106,6 @@ class AskAgain:
     at: float
 
 
-def moved(spent: Spent, move: Change) -> tuple[bool, Spent]:
-    """Return whether the condition of the move holds, and the counters after it."""
-    match move:
-        case Hold(until):
-            return (True, replace(spent, held=until)) if spent.held < until else (False, spent)
-        case Recount(before, after):
-            return (True, after) if spent == before else (False, spent)
-        case Move(counter, low, high, step, to):
-            value: int = getattr(spent, counter)
-            within, new = (low <= value <= high, value + step) if to is None else (value < low, to)
-            if counter != "paid":
-                return within, replace(spent, **{counter: new}) if within else spent
-            within = within and spent.held <= low and (to is not None or spent.step == step)
-            return within, replace(spent, paid=new, step=step) if within else spent
-
-
 def micro(instant: float) -> int:
     """Return UTC seconds as microseconds."""
     return round(instant * 1_000_000)
