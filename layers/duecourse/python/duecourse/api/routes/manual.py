@@ -93,7 +93,7 @@ class BackfillBody(Body):
         Field(
             ge=1,
             le=MAX_ACTIVE_LIMIT,
-            description="The maximum number of active runs; further runs wait. Null: the job's overlap rule applies.",
+            description="The maximum number of active runs; further runs wait. Default: the job's overlap rule.",
         ),
     ] = None
     newest_first: bool = False

@@ -244,14 +244,14 @@ class Breaker:
         int,
         Ge(1),
         Le(100),
-        Doc("The number of failed attempts in a row after which it opens."),
+        Doc("The number of failed attempts in a row that open the circuit breaker."),
         Needed("write after how many failed attempts in a row it opens"),
     ]
     open_seconds: Annotated[
         int,
         Ge(1),
         Le(MAX_OPEN_SECONDS),
-        Doc("How long it stays open. If the first attempt after that fails, it opens for twice as long."),
+        Doc("How long the circuit breaker is open. If the first attempt after that fails, it opens for twice as long."),
         Default(60),
     ]
 
