@@ -24,7 +24,7 @@ from duecourse.gates.rate import (
     micro,
     start_paid_by,
 )
-from duecourse.gates.runner import HOLD_SECONDS as HOLD
+from duecourse.gates.runner import GATE_HOLD_SECONDS as HOLD
 from tests.support.examples import examples
 
 NOW = 1_000_000.0

@@ -42,7 +42,7 @@ MAX_WRITES = 4
 BUSY_SECONDS = 2
 """A run tries again after this time (seconds) if other workers were first at each write."""
 
-HOLD_SECONDS = 2.0
+GATE_HOLD_SECONDS = 2.0
 """A worker holds a run up to this many seconds until its start. The queue delivers a message up to a second after the
 instant of its run, and so the starts of a key come up to a second and a few requests after the instants. A run that
 cannot be held waits again, behind all others.
@@ -95,7 +95,7 @@ class Delayed:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class KeyWait:
     """The run waits in the wait queue of its key. `start` has its priority there."""
 
     wait: Wait
@@ -166,7 +166,7 @@ class Gates:
     clock: Clock
     randomness: Randomness
 
-    def admit(self, admitted: Admitted, lease_until: float) -> Admitted | Delayed | Line | Conflict:
+    def admit(self, admitted: Admitted, lease_until: float) -> Admitted | Delayed | KeyWait | Conflict:
         """Ask the gates. Some are read before the run takes what it would keep while it waits; a start is paid last."""
         looked = self._look(admitted)
         placed = self._take_place(looked, lease_until) if isinstance(looked, Admitted) else looked
@@ -188,7 +188,7 @@ class Gates:
             admitted = admitted.with_ticket(ticket)
         return admitted
 
-    def _take_place(self, admitted: Admitted, lease_until: float) -> Admitted | Line | Conflict:
+    def _take_place(self, admitted: Admitted, lease_until: float) -> Admitted | KeyWait | Conflict:
         """Return the start with a place of its key, if it needs one."""
         run, job = admitted.start.run, admitted.job
         if (limit := limit_of(run, job)) is None or isinstance(admitted.prepared, Failed):
@@ -206,7 +206,7 @@ class Gates:
             case Held():
                 return replace(admitted, start=replace(start, run=replace(start.run, key=key)), prepared=prepared)
             case Wait() as wait:
-                return Line(wait, start, key)
+                return KeyWait(wait, start, key)
             case Conflict() as past:
                 return past
             case RetryLater() | Skip():
@@ -291,7 +291,7 @@ class Gates:
 
     def _starting(self, ticket: Ticket, admitted: Admitted, limit: tuple[Any, bool]) -> Starting[Any]:
         now, draw, start = self.clock.now(), self.randomness.draw(), admitted.start
-        return Starting(start.run, start.continued, ticket.key, *limit, admitted.waited, HOLD_SECONDS, now, draw)
+        return Starting(start.run, start.continued, ticket.key, *limit, admitted.waited, GATE_HOLD_SECONDS, now, draw)
 
     def _limit(self, gate: AnyGate, key: str, job: Job, outcome: Outcome | None) -> tuple[Any, bool]:
         """Return the limit for the key, and whether it is stored. It is read only if the gate needs it."""

@@ -81,7 +81,7 @@ from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.gates.gate import pause_until
 from duecourse.gates.key import limit_of
 from duecourse.gates.places import Held, Overlaps
-from duecourse.gates.runner import Admitted, Delayed, Gates, Line
+from duecourse.gates.runner import Admitted, Delayed, Gates, KeyWait
 from duecourse.messages import (
     Cancel,
     CheckDeadline,
@@ -537,7 +537,7 @@ class Starter:
         match self.gates.admit(admitted, item.context.lease_until):
             case Delayed() as delayed:
                 return self._delay(item, delayed, job)
-            case Line(wait, start, key):
+            case KeyWait(wait, start, key):
                 return self._wait(item, wait, start, job, key=key)
             case passed:
                 return passed
@@ -754,7 +754,7 @@ def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> No
     report.called.add(place)
     if isinstance(previous, Queued | None):
         report.counts["CaughtUp"] += decision.run.caught_up
-        # The lateness of a run that waited in the queue or for other steps of its workflow counts from its call.
+        # The lateness of a run that waited counts from its call. A hold by a gate is a wait too; it follows `decision`.
         since = message.not_before if message.waited or message.is_step else float(message.due)
         if decision.run.first_started_at is not None:
             report.measure("Lateness", decision.run.first_started_at - since)
