@@ -20,7 +20,7 @@ SHORT = "not extended and not fuzz"
 SBOM = PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --output-reproducible
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo local lint test test-all unit-tests short-tests test-314 types-314 wheels-314 test-cron test-at check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-line bench-limits bench-hops bench-console drill pictures site docs openapi fuzz faults model prove prove-mutants record-release deploy lock audit-locks sbom clean
+.PHONY: help setup demo local lint test test-all unit-tests short-tests test-314 types-314 wheels-314 test-cron test-at check fmt synth bench numbers bench-flood bench-slow bench-lanes bench-lanes-long bench-wait-queue bench-limits bench-hops bench-console drill pictures site docs openapi fuzz faults model prove prove-mutants record-release release deploy lock audit-locks sbom clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1|/' | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -104,8 +104,8 @@ bench-lanes: setup ## local stack: measure high and normal runs while 2,000 low 
 bench-lanes-long: setup ## the same with 10,000 low runs (15 minutes)
 	$(BIN)/python -m benchmarks.lanes --low 10000 --probes 90
 
-bench-line: setup ## local stack: measure a wait queue of 20 runs (4 minutes)
-	$(BIN)/python -m benchmarks.line
+bench-wait-queue: setup ## local stack: measure a wait queue of 20 runs (4 minutes)
+	$(BIN)/python -m benchmarks.wait_queue
 
 bench-limits: setup ## local stack: measure a concurrency key with 10,000 waiting runs and with workers that die (28 minutes)
 	$(BIN)/python -m benchmarks.limits
@@ -128,7 +128,7 @@ faults: setup ## write tests/fixtures/faults.md, the effect of each fault at eac
 
 model: setup ## try every order of steps of workflows and wait queues (MODEL_STATES=300000: the bound of each case)
 	$(BIN)/python -m tests.support.workflow_model $(MODEL_STATES)
-	$(BIN)/python -m tests.support.line_model $(MODEL_HISTORIES)
+	$(BIN)/python -m tests.support.wait_queue_search $(MODEL_HISTORIES)
 
 prove: setup ## run random histories on a simulated cloud for 10 minutes (PROVE_SECONDS=600; SEED=7 repeats one)
 	$(BIN)/python -m tests.prove $(if $(SEED),--seed $(SEED) --histories 1,--seconds $(PROVE_SECONDS))
@@ -136,11 +136,14 @@ prove: setup ## run random histories on a simulated cloud for 10 minutes (PROVE_
 prove-mutants: setup ## plant faults into a copy of the package and list the promises that detect them (30 minutes)
 	$(BIN)/python -m tests.prove.mutants
 
-drill: setup ## local stack: play disaster drills with the commands of the docs (DRILLS="queue items"; an hour)
+drill: setup ## local stack: play disaster drills with the commands of the docs (DRILLS="queue items"; over an hour)
 	@$(BIN)/python -m scripts.drill $(DRILLS)
 
 record-release: setup ## store this release's data for the tests of later releases: make record-release NAME=1.1.0
 	$(BIN)/python -m tests.support.record_release $(NAME)
+
+release: setup ## build the packages and duecourse-VERSION-prod.tgz in .build/release (3 minutes)
+	@$(BIN)/python -m scripts.release
 
 deploy: setup ## deploy to the AWS account of your credentials with settings/prod.json: make deploy STAGE=prod
 	@$(BIN)/python -m scripts.deploy -c stage=$(STAGE) $(SETTINGS)
@@ -159,8 +162,8 @@ lock: setup ## resolve the lock files (LOCK_OPTIONS=--upgrade for newer versions
 audit-locks: setup ## list known vulnerabilities of all locked packages; databases that cannot be reached are skipped
 	@$(BIN)/python -m scripts.audit_locks
 
-pictures: setup ## take the pictures of the console for the documentation
-	DUECOURSE_PICTURES=docs/pictures $(BIN)/pytest -q tests/console/test_pictures.py
+pictures: setup ## take the pictures of the console for the documentation (SIZES=all: also of a phone, dark, ...)
+	DUECOURSE_PICTURES=docs/pictures DUECOURSE_SIZES=$(SIZES) $(BIN)/pytest -q tests/console/test_pictures.py
 
 site: setup ## build the documentation as a site in .build/site
 	@$(BIN)/python -m scripts.site_pages .build

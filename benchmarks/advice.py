@@ -24,7 +24,19 @@ from benchmarks.burst.limits import (
     TABLE_QUOTA,
 )
 from benchmarks.burst.settings import Assumptions, Scenario, Setting
-from benchmarks.burst.workers import JOBS_READS, LANE, POLLERS, RUNS_WRITES, Started, Workers, start
+from benchmarks.burst.workers import (
+    ENDED_PARTITIONS,
+    ENDED_WRITES,
+    JOB_READS,
+    JOBS_READS,
+    LANE,
+    POLLERS,
+    RUNS_READS,
+    RUNS_WRITES,
+    Started,
+    Workers,
+    start,
+)
 from benchmarks.cost.apart import apart
 from benchmarks.cost.counts import Counts
 from benchmarks.cost.idle import IdleRound
@@ -32,6 +44,7 @@ from benchmarks.cost.model import Assumptions as Prices
 from benchmarks.cost.per_million import MILLION, duecourse
 from benchmarks.cost.stage import idle_of
 from duecourse.cli.output.documents import SimulatedStage, Simulation
+from duecourse.limits import MAX_ACCOUNT_CONCURRENCY, MAX_RUN_INDEX_PARTITIONS
 from infra.settings.changes import changed
 from infra.settings.config import StageConfig
 from infra.settings.throughput_config import MAX_MINIMUM_POLLERS, MIN_POLLERS, Pollers
@@ -129,6 +142,8 @@ def setting_of(config: StageConfig, lane: str) -> Setting:
         "jobs_writes": (warm.jobs and warm.jobs.writes) or writes,
         "due_writes": (warm.due and warm.due.writes) or writes,
         "runs_writes": (warm.runs and warm.runs.writes) or writes,
+        "runs_reads": (warm.runs and warm.runs.reads) or reads,
+        "ended_writes": (warm.ended and warm.ended.writes) or writes,
         "jobs_reads": (warm.jobs and warm.jobs.reads) or reads,
         "due_reads": (warm.due and warm.due.reads) or reads,
     }
@@ -145,6 +160,8 @@ def setting_of(config: StageConfig, lane: str) -> Setting:
         batch=worker.batch_size,
         worker_memory=worker.memory_mb,
         overlap_skip=True,
+        run_index_partitions=config.run_index_partitions,
+        list_successes=config.list_successes,
     )
 
 
@@ -227,8 +244,16 @@ class Models:
         elif limit == ledger.DUE_READS:
             yield {"throughput": {"due": {"reads": int(setting.due_reads * 2)}}}
         elif limit == RUNS_WRITES:
-            wanted = Workers(setting, self.rates.given).writes_of_a_run * jobs / within
+            wanted = self.rates.given.locked_run.wru_per_run * jobs / within
             yield {"throughput": {"runs": {"writes": max(_thousands(wanted), int(setting.runs_writes) + 1_000)}}}
+        elif limit == RUNS_READS:
+            wanted = (self.rates.given.locked_run.rru_per_run - JOB_READS) * jobs / within
+            yield {"throughput": {"runs": {"reads": max(_thousands(wanted), int(setting.runs_reads) + 1_000)}}}
+        elif limit == ENDED_WRITES:
+            writes = max(_thousands(jobs / within), int(setting.ended_writes) + 1_000)
+            yield {"throughput": {"ended": {"writes": writes}}}
+        elif limit == ENDED_PARTITIONS and config.run_index_partitions < MAX_RUN_INDEX_PARTITIONS:
+            yield {"run_index_partitions": min(config.run_index_partitions * 2, MAX_RUN_INDEX_PARTITIONS)}
         elif limit == JOBS_READS:
             yield {"throughput": {"jobs": {"reads": max(_thousands(jobs / within), int(setting.jobs_reads) + 1_000)}}}
         elif limit == LANE and (setting.lane_concurrency or 0) < MAXIMUM_CONCURRENCY.value:
@@ -277,7 +302,8 @@ def _merge(settings: dict[str, Any], change: Mapping[str, Any]) -> None:
 
 def _with_room(config: StageConfig, settings: dict[str, Any]) -> StageConfig:
     """Add the account concurrency that they require to `settings`. Return the stage with these settings."""
-    probe = changed(replace(config, account_concurrency=10**9), {k: v for k, v in settings.items() if k != _ACCOUNT})
+    unlimited = replace(config, account_concurrency=MAX_ACCOUNT_CONCURRENCY)
+    probe = changed(unlimited, {name: value for name, value in settings.items() if name != _ACCOUNT})
     lanes = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in probe.lanes.values())
     needed = ceil((lanes + probe.reserved_concurrency.whole) / 100) * 100
     if needed > settings.get(_ACCOUNT, config.account_concurrency):

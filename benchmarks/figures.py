@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from benchmarks.burst.limits import INDEX_WRITES, NEW_TABLE_WRITES
+from benchmarks.burst.settings import SHIPPED, SHIPPED_SHARDS, Scenario
+from benchmarks.burst.simulate import LOOKAHEAD
 from benchmarks.cost.model import MINUTES_OF_MONTH, lambda_usd
 from benchmarks.cost.per_million import MILLION
 from benchmarks.cost.prices import PRICES
@@ -70,6 +73,16 @@ def _months(volume: str) -> Callable[[Results], str]:
     return read
 
 
+def _claims() -> str:
+    """The claims a second of a new prod stage, to the hundred."""
+    writes = Scenario(1, 1, SHIPPED_SHARDS, LOOKAHEAD, SHIPPED).due_writes
+    return f"{round(writes / INDEX_WRITES.value, -2):,.0f}"
+
+
+def _locked_wru(results: Results) -> float:
+    return float(results["execute"]["cases"]["http_overlap_skip"]["wru_per_run"])
+
+
 def _burst(setting: str) -> Callable[[Results], Any]:
     """Return the first scenario with 500,000 jobs and this setting."""
     return lambda results: next(
@@ -122,7 +135,7 @@ KEY_WORKERS = 30
 
 FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "idle": lambda r: usd(_month(r)["total"]),
-    "idle.budget": lambda r: f"${r['cost']['idle_budget']:g}",
+    "idle.budget": lambda r: f"${r['cost']['idle_budget']:.2f}",
     "idle.plain": lambda r: plain(_month(r)["total"]),
     "idle.alarms": lambda r: plain(_month(r)["alarms"]),
     "idle.polls": lambda r: plain(_idle("lane_polls", "bulk_polls")(r)),
@@ -189,8 +202,13 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "run.cpu_ms": lambda r: short(r["execute"]["cases"]["http_overlap_skip"]["cpu_ms_per_run"]),
     "seats.before": lambda r: whole(_slow(r)["quiet_before_seconds"]["p99"]),
     "seats.with": lambda r: short(_slow(r)["quiet_with_seats_seconds"]["p99"]),
+    "burst.claims": _claims(),
+    "runs.locked": lambda r: f"{round(NEW_TABLE_WRITES.value / _locked_wru(r), -2):,.0f}",
     "burst.sizing.enqueued": lambda r: whole(-_burst("sizing, overlap skip")(r)["last_enqueued_seconds"]),
     "burst.sizing.started": lambda r: whole(_burst("sizing, overlap skip")(r)["last_started_seconds"]),
+    "burst.sizing.rate": lambda r: (
+        f"{round(500_000 / _burst('sizing, overlap skip')(r)['last_started_seconds'], -3):,.0f}"
+    ),
     "burst.sizing.p99": _p99("sizing, overlap skip"),
     "burst.shipped.late": lambda r: whole(_burst("prod, overlap skip")(r)["last_enqueued_seconds"]),
     "burst.shipped.p99": _p99("prod, overlap skip"),

@@ -39,8 +39,8 @@ from typing import Any, Self
 
 from benchmarks.arguments import positive
 from benchmarks.hops.workers import workers
-from benchmarks.line import figures
 from benchmarks.on_stack import report
+from benchmarks.wait_queue import figures
 from duecourse.adapters.dynamodb.tables import DynamoTables
 from duecourse.adapters.system import SystemClock
 from duecourse.api.identity import DEFAULT_TENANT
@@ -53,7 +53,7 @@ from duecourse.cli.local.stack import Stack, local_stack
 from duecourse.cli.terminal import CliError
 from duecourse.client import ApiError, Client
 from duecourse.client.reading import instant
-from duecourse.domain.ids import key_line
+from duecourse.domain.ids import key_queue
 from duecourse.stores.table import Table
 from duecourse.stores.waits import WaitQueues
 from tests.support.emulators import dynamodb_local
@@ -248,7 +248,7 @@ class Measurement:
             if time.monotonic() - moved_at > PATIENCE_SECONDS:
                 raise CliError(f"{waiting} of {self.plan.runs} runs have entered the wait queue")
             time.sleep(ENTRY_SECONDS)
-            found = self.queues.length(DEFAULT_TENANT, key_line(KEY), limit=self.plan.runs)
+            found = self.queues.length(DEFAULT_TENANT, key_queue(KEY), limit=self.plan.runs)
             if found > waiting:
                 moved_at, waiting = time.monotonic(), found
         return waiting

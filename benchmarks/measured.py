@@ -58,7 +58,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "local": (*_DISPATCH, *_EXECUTE, f"{CORE}/adapters/aws", *_STAGE, "functions", "benchmarks/local"),
     "cost": (*_DISPATCH, *_STAGE, *_COUNTS, "functions/dispatch", "benchmarks/cost"),
     "lanes": (*_EXECUTE, *_STAGE, "benchmarks/lanes.py", "benchmarks/lanes_load.py", "benchmarks/lanes_report.py"),
-    "line": (*_EXECUTE, "benchmarks/line.py"),
+    "wait_queue": (*_EXECUTE, "benchmarks/wait_queue.py"),
     "limits": (*_EXECUTE, "benchmarks/limits.py"),
     "hops": (*_WORKFLOWS, *_EXECUTE, "benchmarks/hops"),
     "flood": (f"{CORE}/api", *_JOBS, *_STAGE, "benchmarks/flood.py"),

@@ -42,7 +42,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
     "local": ("--plots", "benchmarks/plots"),
     "cost": (),
     "lanes": (),
-    "line": (),
+    "wait_queue": (),
     "limits": (),
     "hops": (),
     "flood": (),
@@ -54,7 +54,7 @@ BENCHMARKS: Mapping[str, Sequence[str]] = {
 `execute`.
 """
 
-OWN_TARGETS = frozenset({"lanes", "line", "limits", "hops", "flood", "slow", "console"})
+OWN_TARGETS = frozenset({"lanes", "wait_queue", "limits", "hops", "flood", "slow", "console"})
 """Benchmarks that run only if they are named, because each takes minutes on the local stack."""
 
 MAX_SECONDS = 3600

@@ -111,6 +111,10 @@ class Cost:
         }
 
 
+SHARED = ("SHARD WATERMARK", "TENANT RAN")
+"""Items that are written once a minute at most, for all runs together."""
+
+
 def measure(steps: Steps, overlap: Overlap = Overlap.ALLOW) -> Cost:
     """Count one run of a workflow. Raises AssertionError if it fails, or if a job is not called exactly once."""
     tables = create_tables(in_process.dynamodb())
@@ -122,7 +126,7 @@ def measure(steps: Steps, overlap: Overlap = Overlap.ALLOW) -> Cost:
     world.until(OVER)
     if sorted(world.called()) != sorted(steps) or world.state("nightly", LOCAL) != (RunState.SUCCEEDED, None):
         raise AssertionError(f"{len(world.called())} calls of {len(steps)}, {world.state('nightly', LOCAL)}")
-    units = {kind: count for kind, count in client.units.items() if kind != "SHARD WATERMARK"}
+    units = {kind: count for kind, count in client.units.items() if kind not in SHARED}
     return Cost(len(steps), units, len(world.wheel.sent), overlap is not Overlap.ALLOW)
 
 

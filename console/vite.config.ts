@@ -31,7 +31,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 1500,
     // What most pages share is one file: it is loaded once, and compresses better than twenty.
     rolldownOptions: {
-      output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 12, test: /node_modules/ }] } },
+      output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 20, test: /node_modules/ }] } },
     },
   },
 });

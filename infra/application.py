@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,32 +12,13 @@ from aws_cdk import App
 from infra import nag
 from infra.settings.config import ConfigError, StageConfig
 from infra.settings.deployment_settings import with_deployment_settings
+from infra.settings.places import placed
 from infra.stack import DuecourseStack
 from infra.stages import STAGES, from_context
 from scripts.generated import refresh
 
-CHINA = "cn-"
-"""The prefix of the names of AWS regions in China."""
-
 EMULATED_ACCOUNT = "000000000000"
 """The account id of emulators. AWS does not assign it."""
-
-
-def missing_in_china(config: StageConfig) -> Iterator[str]:
-    """Yield each setting that is not possible in China, with the remedy and the reason (Getting Started with Amazon Web
-    Services in China, "Amazon Cognito" and "Amazon Lambda").
-    """
-    if config.auth.kind == "cognito":
-        others = "-c issuer=... -c audience=..., or -c auth=iam"
-        yield f"auth.kind must be jwt or iam, because Cognito has no user pools in China (set {others})"
-    if config.tracing:
-        yield "tracing must be false, because X-Ray does not trace functions in China"
-    if config.loop_detection:
-        yield "loop_detection must be false, because Lambda does not detect recursive loops in China"
-    for name, lane in config.lanes.items():
-        for field in ("pollers", "bulk_pollers"):
-            if getattr(lane, field) is not None:
-                yield f"lanes.{name}.{field} must be null, because there is no provisioned mode"
 
 
 def build(
@@ -63,9 +44,7 @@ def build(
     context_of = app.node.try_get_context
     config = from_context(context_of if settings is None else with_deployment_settings(context_of, settings, STAGES))
     _refuse_open(config, environ.get("CDK_DEFAULT_ACCOUNT"))
-    region = environ.get("CDK_DEFAULT_REGION", "")
-    if region.startswith(CHINA) and (missing := "; ".join(missing_in_china(config))):
-        raise ConfigError(f"stage {config.stage!r} in {region}: {missing}")
+    config = placed(config, environ.get("CDK_DEFAULT_REGION", ""), environ.get("CDK_DEFAULT_ACCOUNT", ""))
     DuecourseStack(app, config)
     if checked and not config.runs_on_this_machine:
         nag.check(app)

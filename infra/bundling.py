@@ -18,6 +18,7 @@ from aws_cdk import AssetHashType, BundlingOptions, DockerImage, ILocalBundling
 from aws_cdk import aws_lambda as lambda_
 
 from duecourse.domain.targets.kinds import TARGETS
+from infra import prebuilt
 from infra.uv import environment, find_uv
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,7 +30,9 @@ CLIENT_SIDE = frozenset({"cli", "client", "schedules.py", "testing", "worker"})
 """Parts of the packages `duecourse` and `duecourse_schedules` for users' machines. No function imports them."""
 LAMBDA_PYTHON = "3.14"
 """The Python version of the functions on AWS."""
-RECIPE = "6"  # raise it when the steps below change what they build, modes of files included
+LAYERS = "/opt"
+"""The folder of the layers on AWS (AWS Lambda Developer Guide, "Packaging your layer content")."""
+RECIPE = "7"  # raise it when the steps below change what they build, modes of files included
 
 # botocore describes every AWS service in files. They are 95% of the layer's files and most are never opened, but they
 # slow down each cold start. The layer therefore contains only these services, and those of the API calls that a stage's
@@ -84,6 +87,8 @@ class Target:
     @property
     def warning(self) -> str | None:
         """A warning with its remedy for the deployment; None if the layers are compiled."""
+        if prebuilt.exists():
+            return None if prebuilt.index().compiled else prebuilt.NOT_COMPILED
         if self.interpreter is not None:
             return None
         python = f"python{self.python}"
@@ -97,15 +102,16 @@ class Target:
     @property
     def asset_hash(self) -> str:
         """The hash of the layer's inputs. An unchanged layer is not built again."""
-        return digest(self._recipe, *sorted(self.services), LOCK.read_text())
+        return dependencies_hash(self.recipe, self.services, digest(LOCK.read_text()))
 
     @property
     def core_hash(self) -> str:
         """The hash of the inputs of the layer with the packages `duecourse` and `duecourse_schedules`."""
-        return digest(self._recipe, *_contents(CORE), *_contents(ENGINE))
+        return digest(self.recipe, *_contents(CORE), *_contents(ENGINE))
 
     @property
-    def _recipe(self) -> str:
+    def recipe(self) -> str:
+        """The steps that build the layers, as a part of their hashes."""
         return f"{RECIPE} {self.python} {self.machine} {'compiled' if self.interpreter else 'source'}"
 
     def uv_options(self) -> list[str]:
@@ -116,8 +122,15 @@ class Target:
 
 
 def install(target: Target, folder: Path) -> None:
-    """Create a layer in `folder`: python/ with the locked packages."""
+    """Create a layer in `folder`: python/ with the parts of the locked packages that functions open."""
     site = folder / "python"
+    install_packages(target, site)
+    prune(site, target.services)
+    compile_all(target, site)
+
+
+def install_packages(target: Target, site: Path) -> None:
+    """Install the locked packages in `site`. Raises BundlingError."""
     uv = find_uv()
     if uv is None:
         raise BundlingError("uv is required to build the dependencies layer, but was not found; run make setup")
@@ -127,8 +140,6 @@ def install(target: Target, folder: Path) -> None:
         run([*command, "--offline"], "uv's cache lacks a package")
     except BundlingError:
         run(command, "the dependencies layer could not be built with uv")
-    prune(site, target.services)
-    compile_all(target, site)
 
 
 def install_core(target: Target, folder: Path) -> None:
@@ -153,11 +164,13 @@ def copy_code(source: Path, folder: Path) -> None:
 
 def compile_all(target: Target, site: Path) -> None:
     """Compile the packages if there is an interpreter of the target's version. A layer is read-only. Without compiled
-    packages, every cold start would compile all imports again, which takes most of a second.
+    packages, every cold start would compile all imports again, which takes most of a second. On AWS, the
+    compiled files name their sources by the folder there, and not by one of this machine.
     """
     if (interpreter := target.interpreter) is not None:
-        command = [interpreter, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", str(site)]
-        run(command, "the packages of a layer could not be compiled")
+        command = [interpreter, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]
+        command += [] if target.this_machine else ["-s", str(site.parent), "-p", LAYERS]
+        run([*command, str(site)], "the packages of a layer could not be compiled")
 
 
 def function_hash(folder: Path, recipe: str = RECIPE) -> str:
@@ -230,27 +243,69 @@ class LocalBundling:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The content of a layer or function: what it is made from, the hash of that, and the function that makes it in a
+    folder.
+    """
+
+    source: Path
+    hash: str
+    build: Callable[[Path], None]
+
+
+def dependencies(target: Target) -> Made:
+    """Return the content of the layer of third-party packages."""
+    return Made(LOCK.parent, target.asset_hash, partial(install, target))
+
+
+def core(target: Target) -> Made:
+    """Return the content of the layer with the `duecourse` package."""
+    return Made(CORE, target.core_hash, partial(install_core, target))
+
+
+def function(name: str) -> Made:
+    """Return the content of a function's folder."""
+    folder = FUNCTIONS / name
+    return Made(folder, function_hash(folder), partial(copy_code, folder))
+
+
 def dependencies_code(target: Target) -> lambda_.Code:
     """Return the layer of third-party packages as an asset."""
-    return asset(LOCK.parent, target.asset_hash, partial(install, target))
+    if not prebuilt.exists():
+        return _asset(dependencies(target))
+    index = prebuilt.index()
+    hash_ = dependencies_hash(index.recipe, target.services, index.lock)
+    return _asset(Made(prebuilt.FOLDER, hash_, partial(prebuilt.copy_dependencies, target.services)))
 
 
 def core_code(target: Target) -> lambda_.Code:
     """Return the layer with the `duecourse` package as an asset."""
-    return asset(CORE, target.core_hash, partial(install_core, target))
+    return code("core", partial(core, target))
 
 
 def function_code(name: str) -> lambda_.Code:
     """Return the folder of a function as an asset."""
-    folder = FUNCTIONS / name
-    return asset(folder, function_hash(folder), partial(copy_code, folder))
+    return code(name, partial(function, name))
 
 
-def asset(source: Path, asset_hash: str, build: Callable[[Path], None]) -> lambda_.Code:
-    """Return the folder that `build` creates as an asset. `build` is called only if no asset has this hash."""
+def dependencies_hash(recipe: str, services: frozenset[str], lock: str) -> str:
+    """Return the hash of the layer of third-party packages. `lock` is the hash of the lock file."""
+    return digest(recipe, *sorted(services), lock)
+
+
+def code(name: str, made: Callable[[], Made]) -> lambda_.Code:
+    """Return a layer or function as an asset: the one that the wheel has under this name, otherwise a new one."""
+    if not prebuilt.exists():
+        return _asset(made())
+    return _asset(Made(prebuilt.FOLDER, prebuilt.index().hashes[name], partial(prebuilt.copy, name)))
+
+
+def _asset(made: Made) -> lambda_.Code:
+    """Return the folder that `made.build` creates as an asset. It is called only if no asset has this hash."""
     return lambda_.Code.from_asset(
-        str(source),
-        asset_hash=asset_hash,
+        str(made.source),
+        asset_hash=made.hash,
         asset_hash_type=AssetHashType.CUSTOM,
-        bundling=BundlingOptions(image=DockerImage.from_registry("never-used"), local=LocalBundling(build)),
+        bundling=BundlingOptions(image=DockerImage.from_registry("never-used"), local=LocalBundling(made.build)),
     )

@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from aws_cdk import aws_lambda as lambda_
-
-from infra.bundling import FUNCTIONS, ROOT, BundlingError, asset, copy_code, digest, digest_of, function_hash, run
+from infra.bundling import FUNCTIONS, ROOT, BundlingError, Made, copy_code, digest, digest_of, function_hash, run
 
 SOURCES = (
     "console",
@@ -69,11 +67,11 @@ def build(folder: Path) -> None:
         run([node, str(ROOT / "console" / "compress.mjs"), temporary, str(folder)], failure)
 
 
-def console_code() -> lambda_.Code:
-    """Return the console's function with its files as an asset."""
+def console() -> Made:
+    """Return the content of the console's function: its code and the files."""
 
     def fill(folder: Path) -> None:
         copy_code(FUNCTION, folder)
         shutil.copytree(built_files(), folder / "files")
 
-    return asset(FUNCTION, digest(function_hash(FUNCTION), files_hash()), fill)
+    return Made(FUNCTION, digest(function_hash(FUNCTION), files_hash()), fill)

@@ -46,11 +46,16 @@ class SharedResources:
         return {f"DUECOURSE_SEAT_{name.upper()}": str(lane.seats) for name, lane in self.config.lanes.items()}
 
     def settings(self, *names: str) -> dict[str, str]:
-        """Return environment variables by their names without `DUECOURSE_`. Raises KeyError."""
+        """Return environment variables by their names without `DUECOURSE_`. Raises KeyError. RUNS_TABLE comes with the
+        rules of its lists.
+        """
         config = self.config
+        names = (*names, *(LISTS if "RUNS_TABLE" in names else ()))
         known = {
             "JOBS_TABLE": self.jobs.name,
             "RUNS_TABLE": self.runs.name,
+            "RUN_INDEX_PARTITIONS": str(config.run_index_partitions),
+            "LIST_SUCCESSES": str(config.list_successes).lower(),
             "SHARDS": str(config.shards),
             "LOOKAHEAD_SECONDS": str(config.lookahead_seconds),
             "HORIZON_SECONDS": str(config.horizon_seconds),
@@ -60,6 +65,8 @@ class SharedResources:
             "OPERATOR_TENANT": config.operator_tenant or "*",
             "AUDIT_SEGMENTS": str(config.audit_segments),
             "MAX_RECEIVE_COUNT": str(config.max_receive_count),
+            "REQUESTS_PER_SECOND": str(config.limits.requests_per_second),
+            "BURST": str(config.limits.burst),
             "PRIVATE_TARGETS": config.private_targets,
             "ALLOWED_TARGETS": config.allowed_targets.to_json(),
             "SECRET_STORE": config.secret_store,
@@ -72,6 +79,9 @@ class SharedResources:
             "RESULT_BUCKETS": buckets_json(config.result_buckets),
         }
         return {f"DUECOURSE_{name}": known[name] for name in names}
+
+
+LISTS = ("RUN_INDEX_PARTITIONS", "LIST_SUCCESSES")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,8 @@
 """Composes the stack: api, tick -> shards -> dispatch -> lanes -> execute -> tables, results, notices, events."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from aws_cdk import CfnOutput, Stack, Tags
 from constructs import Construct
 
@@ -28,13 +31,28 @@ from infra.stores.token_keys import TokenKeys
 class DuecourseStack(Stack):
     """All resources of Duecourse in one account and region."""
 
-    def __init__(self, scope: Construct, config: StageConfig) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        config: StageConfig,
+        *,
+        construct_id: str | None = None,
+        flags: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        """`flags` are feature flags of the CDK for this stack alone. `options` are those of a Stack. The name of the
+        stack does not depend on `construct_id`, because the commands find a stage by it.
+        """
         super().__init__(
             scope,
-            config.stack_name,
+            construct_id or config.stack_name,
+            stack_name=config.stack_name,
             description=f"Duecourse, a serverless job scheduler (stage {config.stage})",
             termination_protection=config.refuses_deletion,
+            **options,
         )
+        for name, value in (flags or {}).items():
+            self.node.set_context(name, value)
         Tags.of(self).add("project", "duecourse")
         Tags.of(self).add("stage", config.stage)
 
@@ -63,8 +81,8 @@ class DuecourseStack(Stack):
         release = Release(self, "Release", config=config, notices=notices) if config.deployment == "canary" else None
         archive = ArchiveStore(self, "Archive", parts, encryption=encryption, logs=logs)
         api = HttpApi(self, "Api", parts)
-        execute = Execute(self, "Execute", parts, release, issuer=api.http.api_endpoint)
-        auth = Auth(self, "Auth", config=config, runtime=parts.runtime, console=api.console_url)
+        execute = Execute(self, "Execute", parts, release, issuer=api.address)
+        auth = Auth(self, "Auth", config=config, runtime=parts.runtime, consoles=api.console_urls)
         logs_of: dict[str, str | list[str]] = {
             "api": [each.log_group.log_group_name for each in (api.function, api.callbacks)],
             "execute": [worker.log_group.log_group_name for worker in execute.functions.values()],
@@ -85,6 +103,10 @@ class DuecourseStack(Stack):
             **({} if console is None else {"Console": console}),
         }
 
+        self.api_url: str = api.address
+        """The address of the API, also for the jobs of the same app (`Duecourse.from_api`)."""
+
+        self.functions = functions
         watched = Monitored(
             parts=parts,
             functions=functions,
@@ -95,11 +117,13 @@ class DuecourseStack(Stack):
 
         encryption.let_policies_use_it()
         self._outputs(
-            ApiUrl=api.http.api_endpoint,
+            ApiUrl=api.address,
             ApiId=api.http.api_id,
-            **({} if console is None else {"ConsoleUrl": api.console_url}),
+            **({} if api.domain is None else {"ApiDomainTarget": api.domain.target}),
+            **({} if console is None else {"ConsoleUrl": api.console_urls[0]}),
             JobsTable=jobs.name,
             RunsTable=runs.name,
+            **({} if config.standby is None else {"Regions": f"{config.standby.home} {config.standby.region}"}),
             DeadLetterQueueUrl=letters.queue.queue_url,
             ShardQueueUrl=parts.shard_queue.queue.queue_url,
             **{
@@ -107,7 +131,6 @@ class DuecourseStack(Stack):
                 for name, queue in parts.lanes.watched.items()
             },
             DeathsTopicArn=notices.deaths.topic_arn,
-            AlarmsTopicArn=notices.alarms.topic_arn,
             PagesTopicArn=notices.pages.topic_arn,
             TicketsTopicArn=notices.tickets.topic_arn,
             BusName=bus.name,

@@ -101,19 +101,35 @@ STAGES: Mapping[str, StageConfig] = {
 }
 
 
-def stage_named(name: str) -> StageConfig:
-    """Return the configuration of a known stage. Raises ConfigError."""
-    if name not in STAGES:
-        raise ConfigError(f"stage must be one of {', '.join(STAGES)}, not {name!r}; use -c stage=prod")
-    return STAGES[name]
+LIKE = ("dev", "prod")
+"""The stages that a stage of another name can be like."""
+
+
+def stage_named(name: str, like: str | None = None) -> StageConfig:
+    """Return the configuration of a known stage, or of a stage of another name that is `like` a known one in everything
+    else. Raises ConfigError.
+    """
+    if name in STAGES:
+        if like is not None:
+            raise ConfigError(f"stage {name!r} has its own defaults; remove like, or use another name for the stage")
+        return STAGES[name]
+    if like is None:
+        raise ConfigError(
+            f"stage must be one of {', '.join(STAGES)}, not {name!r}; for a stage of another name, write "
+            f'{{"like": "prod"}} to settings/{name}.json'
+        )
+    if like not in LIKE:
+        raise ConfigError(f"like must be {' or '.join(LIKE)}, not {like!r}")
+    return replace(STAGES[like], stage=name)
 
 
 def from_context(context: Callable[[str], Any]) -> StageConfig:
     """Return the stage in the CDK context, with the deployment's settings from `-c` or from a file
     (infra/settings/deployment_settings.py lists all of them). Raises ConfigError.
 
-    `alarm_email` subscribes an address to the alarms. `docs_url` is the address of this release's docs/, for the links
-    from alarms to their runbooks. `ping_url` is the address of an external monitor. `operator_tenant` is the tenant
+    `like` is the stage whose defaults a stage of another name has. `alarm_email` subscribes an address to the alarms.
+    `docs_url` is the address of this release's docs/, for the links from alarms to their runbooks. `ping_url` is the
+    address of an external monitor. `operator_tenant` is the tenant
     whose callers may read the figures of all tenants. `reserved_concurrency=none` reserves nothing; new accounts with a
     concurrency of 10 have nothing to reserve. `issuer` and `audience` (several separated by commas) replace the stage's
     own authorization with tokens of that issuer, and `auth=iam` replaces it with signatures. `tenant_claim` is the
@@ -123,7 +139,7 @@ def from_context(context: Callable[[str], Any]) -> StageConfig:
     stage, and the rollback of its creation; it applies to one deployment and cannot be stored in the file. The settings
     of `CHANGEABLE` are JSON.
     """
-    config = stage_named(str(context("stage")))
+    config = stage_named(str(context("stage")), context("like"))
     given = {name: value for name in CHANGEABLE if (value := context(name)) is not None}
     if given.get("reserved_concurrency") == "none":
         del given["reserved_concurrency"]

@@ -59,8 +59,9 @@ def _declared(schemas: Schemas, name: str, outer: str = "") -> Iterator[tuple[st
     of entries of a list.
     """
     for field, schema in schemas[name]["properties"].items():
-        if "$ref" in schema:
-            yield from _declared(schemas, schema["$ref"].rpartition("/")[2], f"{outer}{field}/")
+        refs = [each["$ref"] for each in (schema, *schema.get("anyOf", ())) if "$ref" in each]
+        if len(refs) == 1:
+            yield from _declared(schemas, refs[0].rpartition("/")[2], f"{outer}{field}/")
             continue
         lists = (each["maxItems"] for each in _options(schema) if "maxItems" in each)
         found = {"low": schema.get("minimum"), "high": schema.get("maximum"), "most": next(lists, None)}

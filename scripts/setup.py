@@ -27,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".tools"
 VENV = ROOT / ".venv"
 OLDEST_NODE = (20, 19)
+REMIND_SECONDS = 10.0
+"""How often the duration of a command is printed."""
 
 
 class SetupError(Exception):
@@ -47,26 +49,28 @@ def digest(*names: str) -> str:
 
 
 def run(command: list[str], failure: str, env: dict[str, str] | None = None, downloads: str = "") -> str:
-    """Run a command. If it fails, show its last lines and raise SetupError with `failure`, the cause and the remedy.
-    `downloads` is the name of a tool that downloads.
+    """Run a command, and show its duration. If it fails, show its last lines and raise SetupError with `failure`, the
+    cause and the remedy. `downloads` is the name of a tool that downloads.
     """
-    done = subprocess.run(
-        command,
-        check=False,
-        cwd=ROOT,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if done.returncode:
-        for line in done.stdout.strip().splitlines()[-12:]:
+    begin, quiet = time.monotonic(), subprocess.DEVNULL
+    with subprocess.Popen(
+        command, cwd=ROOT, env=env, stdin=quiet, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        while True:
+            try:
+                said, _ = process.communicate(timeout=REMIND_SECONDS)
+                break
+            except subprocess.TimeoutExpired:
+                say(f"... {time.monotonic() - begin:.0f} s")
+            except BaseException:
+                process.kill()
+                raise
+    if process.returncode:
+        for line in said.strip().splitlines()[-12:]:
             print(f"    {line}", file=sys.stderr)
-        said = done.stdout
         cause = cause_of_download(said, downloads, env or os.environ) if downloads else local_cause(said)
         raise SetupError(f"{failure}: {cause}" if cause else failure)
-    return done.stdout
+    return said
 
 
 def works(command: list[str]) -> bool:

@@ -17,11 +17,14 @@ EXTENDED = (
     "tests/console/",
     "tests/contract/aws/test_secrets.py",
     "tests/contract/runs/test_state_index.py",
+    "tests/contract/test_failover.py",
     "tests/contract/workflows/test_workflow_store.py",
     "tests/e2e/",
+    "tests/infra/deployment/test_construct.py",
     "tests/infra/deployment/test_lambda_python.py",
     "tests/infra/deployment/test_nag.py",
     "tests/infra/deployment/test_setup.py",
+    "tests/infra/deployment/test_stage_wheel.py",
     "tests/infra/functions/test_console_files.py",
     "tests/infra/functions/test_layer.py",
     "tests/infra/functions/test_least_privilege.py",
@@ -29,6 +32,7 @@ EXTENDED = (
     "tests/infra/observability/test_outages.py",
     "tests/infra/settings/test_deployment_settings.py",
     "tests/infra/settings/test_throughput.py",
+    "tests/infra/stores/test_standby.py",
     "tests/integration/",
     "tests/property/test_seat_protocol.py",
     "tests/prove/",
@@ -60,7 +64,7 @@ SHORT = (
     "tests/e2e/test_main_job.py",
     *(f"tests/integration/api/test_{name}.py" for name in (
         "creating_over_http", "editing_over_http", "jobs_over_http", "tag_scopes", "runs_over_http",
-        "workflows_over_http",
+        "standby_over_http", "workflows_over_http",
     )),
     "tests/prove/test_mutants.py",
     "tests/unit/benchmarks/test_published.py",
@@ -72,7 +76,7 @@ whether planted faults can be planted, and the comparison of published numbers w
 LONG_CASES = tuple(
     f"{file}::{begin}{case}"
     for file, begin, cases in (
-        ("tests/property/test_line_protocol.py", "test_wait_queue_protocol_", (
+        ("tests/property/test_wait_queue_protocol.py", "test_wait_queue_protocol_", (
             "breaker_has_one_probe_and_no_run_is_forgotten[1-allow, key",
             "breaker_has_one_probe_and_no_run_is_forgotten[2",
             "breaker_holds_after_a_further_fault[a copy",

@@ -69,7 +69,7 @@ class Enqueued:
 def shard_speed(scenario: Scenario) -> float:
     """Return the claims a second that AWS's limits allow for each shard when all are busy."""
     setting = scenario.setting
-    shared = min(setting.due_writes / INDEX_WRITES.value, setting.jobs_writes) / scenario.shards
+    shared = min(scenario.due_writes / INDEX_WRITES.value, setting.jobs_writes) / scenario.shards
     return min(PARTITION_WRITES.value, shared)
 
 
@@ -123,7 +123,7 @@ def enqueue(scenario: Scenario, placement: Placement, count: int | None = None) 
     share = simulated / scenario.jobs
     began = float(BURST - scenario.lookahead)
     conductor = Conductor(began)
-    tables = Tables(scenario.setting, began, share)
+    tables = Tables(scenario.setting, began, share, scenario.due_writes)
     stations = [Station.of(scenario, shard, jobs[shard], tables, conductor) for shard in chosen]
     most = max(min(scenario.setting.dispatchers, scenario.shards) * count // scenario.shards, 1)
     dispatchers = Dispatchers(conductor, stations, scenario, most, began)

@@ -1,4 +1,4 @@
-"""The CPU time of a firing and of a run, as measured by other benchmarks."""
+"""The CPU time of a firing, and the CPU time and the requests of a run, as measured by other benchmarks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def measured() -> Assumptions:
 
 
 def with_counts(counts: Counts) -> Assumptions:
-    """Return the assumptions with the measured CPU times (seconds of a whole core). Other values keep their
-    assumption.
+    """Return the assumptions with the measured CPU times (seconds of a whole core) and requests. Other values keep
+    their assumption.
     """
-    given = Assumptions()
+    given = Assumptions(run=counts.run, locked_run=counts.locked)
     if counts.sources["dispatch distinct"] == MEASURED:
         given = replace(given, dispatch_cpu=counts.firings["distinct"].cpu_ms_per_firing / 1000)
     if counts.sources["execute http"] == MEASURED:

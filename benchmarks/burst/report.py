@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.burst.limits import LIMITS
 from benchmarks.burst.settings import ALL_SETTINGS, SIZING_LOCKED, SIZING_SHARDS, Assumptions
+from benchmarks.cost.counts import Run
 
 JUDGED = SIZING_LOCKED.name
 """The setting for which the budget is checked: the recommendation of docs/sizing.md, with the default policies of a
@@ -53,7 +54,7 @@ def report(documents: Sequence[dict[str, Any]], given: Assumptions) -> Iterator[
         yield from _item(f"{limit.name}: {limit.value:,.0f} {limit.unit} [{limit.source}] ({limit.quota})")
     yield ""
     yield "Taken as given, since AWS publishes no figure (seconds, unless it is a number of something):"
-    yield from _item(", ".join(f"{field.name} {getattr(given, field.name):g}" for field in fields(given)))
+    yield from _item(", ".join(_assumed(given)))
     yield ""
     yield from wrap(NOTES, WIDTH)
 
@@ -108,6 +109,16 @@ def _changes(documents: Sequence[dict[str, Any]]) -> Iterator[str]:
             f" starts by {document['start_limited_by']}. Change: {'; '.join(document['to_change'])}."
         )
         yield from _item(text)
+
+
+def _assumed(given: Assumptions) -> Iterator[str]:
+    for field in fields(given):
+        value = getattr(given, field.name)
+        if isinstance(value, Run):
+            units = f"{value.wru_per_run:g} WRU, {value.rru_per_run:g} RRU, list {value.list_wru_per_run:g} WRU"
+            yield f"{field.name} {units}"
+        else:
+            yield f"{field.name} {value:g}"
 
 
 def _item(text: str) -> list[str]:

@@ -19,6 +19,7 @@ from benchmarks.burst.store import Cursors, Lanes, RoundClock, Tables
 from duecourse.usecases.dispatch.claim import Claiming, Skipping
 from duecourse.usecases.dispatch.round import Dispatch, DispatchRules
 from duecourse.usecases.report import Report
+from duecourse.usecases.run_counts import RunCounts
 
 TICK_SECONDS = 60
 RETENTION_SECONDS = 300
@@ -74,7 +75,7 @@ class Station:
             lanes=lanes,
             clock=clock,
             randomness=Numbered(shard),
-            claiming=Claiming(untouched, Skipping(untouched, clock, 90), clock),
+            claiming=Claiming(untouched, Skipping(untouched, clock, 90, RunCounts(untouched, clock)), clock),
             rules=DispatchRules(shards=scenario.shards, lookahead=scenario.lookahead, horizon=scenario.horizon),
         )
         return cls(shard, jobs, ledger, clock, lanes, cursors, dispatch)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import ceil
+from random import Random
+from statistics import median
 
 from benchmarks.burst.limits import (
     ACCOUNT_CONCURRENCY,
     MAXIMUM_CONCURRENCY,
     NEW_TABLE_READS,
     NEW_TABLE_WRITES,
+    PARTITION_WRITES,
     TABLE_QUOTA,
     VCPU_MEMORY,
 )
+from benchmarks.cost.counts import DOCUMENTED_LOCKED_RUN, DOCUMENTED_RUN, Run
 from duecourse.adapters.dynamodb.tables import BATCH_TRIES, FIRST_WAIT_SECONDS
 from duecourse.adapters.system import MAX_WORKERS
-from duecourse.limits import ROUND_SECONDS
+from duecourse.limits import MAX_RUN_INDEX_PARTITIONS, ROUND_SECONDS
 from duecourse.stores.cursors import PAGE
 from infra.stages import STAGES
 
@@ -63,6 +69,9 @@ class Assumptions:
     """The CPU time of one run on a whole core: start, call and end. Like `dispatch_cpu`, from benchmarks.execute (case
     `http`).
     """
+    run: Run = DOCUMENTED_RUN
+    locked_run: Run = DOCUMENTED_LOCKED_RUN
+    """The requests of a run, where overlap is allowed and forbidden, from benchmarks.execute."""
     page: int = PAGE
     cursor_bytes: int = 600
     """The size of an entry of the due index (benchmarks.dispatch reports it)."""
@@ -86,6 +95,10 @@ class Setting:
     jobs_writes: float = NEW_TABLE_WRITES.value
     due_writes: float = NEW_TABLE_WRITES.value
     runs_writes: float = NEW_TABLE_WRITES.value
+    runs_reads: float = NEW_TABLE_READS.value
+    ended_writes: float = NEW_TABLE_WRITES.value
+    run_index_partitions: int = _PROD.run_index_partitions
+    list_successes: bool = True
     jobs_reads: float = NEW_TABLE_READS.value
     table_quota: float = TABLE_QUOTA.value
     dispatchers: int = _PROD.reserved_concurrency.dispatch or int(MAXIMUM_CONCURRENCY.value)
@@ -113,6 +126,9 @@ SETTINGS = (
         jobs_writes=TABLE_QUOTA.value,
         due_writes=TABLE_QUOTA.value,
         runs_writes=TABLE_QUOTA.value,
+        runs_reads=TABLE_QUOTA.value,
+        ended_writes=TABLE_QUOTA.value,
+        run_index_partitions=MAX_RUN_INDEX_PARTITIONS,
         jobs_reads=TABLE_QUOTA.value,
         due_reads=TABLE_QUOTA.value,
         dispatchers=256,
@@ -127,6 +143,9 @@ SETTINGS = (
         jobs_writes=100_000,
         due_writes=200_000,
         runs_writes=200_000,
+        runs_reads=200_000,
+        ended_writes=100_000,
+        run_index_partitions=MAX_RUN_INDEX_PARTITIONS,
         jobs_reads=200_000,
         due_reads=200_000,
         table_quota=200_000,
@@ -144,6 +163,8 @@ SIZING = Setting(
     jobs_writes=10_000,
     due_writes=20_000,
     runs_writes=80_000,
+    ended_writes=40_000,
+    run_index_partitions=MAX_RUN_INDEX_PARTITIONS,
     jobs_reads=40_000,
     table_quota=80_000,
     dispatchers=32,
@@ -160,11 +181,24 @@ def locked(setting: Setting) -> Setting:
 
 SHIPPED, RAISED = SETTINGS[:2]
 SHIPPED_LOCKED, RAISED_LOCKED = locked(SHIPPED), locked(RAISED)
-SIZING_LOCKED = replace(locked(SIZING), runs_writes=160_000, table_quota=160_000)
-"""Forbidden overlap doubles the writes of a run, so docs/sizing.md doubles their throughput."""
+SIZING_LOCKED = replace(locked(SIZING), runs_writes=120_000, runs_reads=80_000, table_quota=120_000)
+"""A run whose overlap is forbidden has half as many writes again, and two reads of the runs table."""
 
 ALL_SETTINGS = (*SETTINGS, SIZING, SHIPPED_LOCKED, RAISED_LOCKED, SIZING_LOCKED)
 SHIPPED_SHARDS, SIZING_SHARDS = _PROD.shards, 32
+
+
+DRAWS = 201
+
+
+@lru_cache
+def fullest_share(slots: int, partitions: int) -> float:
+    """Return the share of the slots that the fullest partition has (median of random placements, always the same):
+    DynamoDB places a slot by the hash of its key.
+    """
+    draw = Random(slots)
+    counts = (Counter(draw.choices(range(partitions), k=slots)) for _ in range(DRAWS))
+    return median(max(count.values()) for count in counts) / slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +213,15 @@ class Scenario:
     lookahead: int
     setting: Setting
     assumptions: Assumptions = field(default_factory=Assumptions)
+
+    @property
+    def due_writes(self) -> float:
+        """The writes a second that the due index accepts from the slots of this scenario: its partitions do not get the
+        same number of them, and the fullest one is the slowest. A claim writes two slots of each shard.
+        """
+        given = self.setting.due_writes
+        partitions = max(ceil(given / PARTITION_WRITES.value), 1)
+        return min(given, PARTITION_WRITES.value / fullest_share(2 * self.shards, partitions))
 
     @property
     def horizon(self) -> int:

@@ -47,7 +47,18 @@ from benchmarks.burst.settings import (
     Assumptions,
     Scenario,
 )
-from benchmarks.burst.workers import ENQUEUE, JOBS_READS, LANE, POLLERS, RUNS_WRITES, Started, start
+from benchmarks.burst.workers import (
+    ENDED_PARTITIONS,
+    ENDED_WRITES,
+    ENQUEUE,
+    JOBS_READS,
+    LANE,
+    POLLERS,
+    RUNS_READS,
+    RUNS_WRITES,
+    Started,
+    start,
+)
 from duecourse.limits import ROUND_SECONDS
 
 FINEST = 1_024
@@ -81,7 +92,10 @@ CHANGES: Mapping[str, str] = {
     IN_FLIGHT.name: "more lanes, as the quota is each queue's",
     ACCOUNT_CONCURRENCY.name: "a larger quota of concurrent executions",
     FUNCTION_SCALING.name: "nothing: AWS gives a function 1,000 environments in ten seconds",
-    RUNS_WRITES: "warm throughput of the runs table (2 writes a run, 4 where overlap is forbidden), or its quota",
+    RUNS_WRITES: "warm throughput of the runs table (2 writes a run, 3 where overlap is forbidden), or its quota",
+    RUNS_READS: "warm throughput of the runs table for reads (2 a run where overlap is forbidden), or its quota",
+    ENDED_WRITES: "warm throughput of the index ended (1 write a run), or list_successes: false",
+    ENDED_PARTITIONS: "a larger run_index_partitions (1,000 runs/s of a tenant each), or list_successes: false",
     JOBS_READS: "warm throughput of the jobs table for reads (1 a run)",
     ENQUEUE: "what limits the enqueuing",
 }

@@ -14,7 +14,16 @@ from benchmarks.burst.ledger import ALIGNMENT, CPU, DUE_READS, DUE_WRITES, JOBS_
 from benchmarks.burst.limits import PARTITION_READS, PARTITION_WRITES, SEND_BATCH, STATEMENTS
 from benchmarks.burst.settings import Assumptions, Setting
 from duecourse.domain.jobs.cursor import Cursor, bucket_of
-from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult, Outgoing, StoreBusyError, Timer
+from duecourse.ports import (
+    BrokenCursor,
+    Claim,
+    Claimed,
+    ClaimResult,
+    Outgoing,
+    OutgoingOperation,
+    StoreBusyError,
+    Timer,
+)
 
 TENTH = 10
 """Curves have one value per tenth of a second."""
@@ -22,12 +31,12 @@ TENTH = 10
 
 class Tables:
     """The jobs table and its due index, shared by all shards. `share`: the part of their throughput that a sample of
-    shards has.
+    shards has. `due_writes`: what the index accepts, if this is less than its setting (Scenario.due_writes).
     """
 
-    def __init__(self, setting: Setting, now: float, share: float = 1.0) -> None:
+    def __init__(self, setting: Setting, now: float, share: float = 1.0, due_writes: float | None = None) -> None:
         self.jobs = Bucket(JOBS_WRITES, setting.jobs_writes * share, now)
-        self.due = Bucket(DUE_WRITES, setting.due_writes * share, now)
+        self.due = Bucket(DUE_WRITES, (setting.due_writes if due_writes is None else due_writes) * share, now)
         self.due_reads = Bucket(DUE_READS, setting.due_reads * share, now)
         self._slots: dict[str, Bucket] = {}
         self._read_slots: dict[str, Bucket] = {}
@@ -107,7 +116,7 @@ class Lanes:
         """All messages, including repeats, by the tenth of a second from which they are visible."""
         self.last = 0.0
 
-    def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
+    def send(self, outgoing: Sequence[Outgoing | OutgoingOperation]) -> list[bool]:
         """See ports.Lanes."""
         given, size = self._given, int(SEND_BATCH.value)
         self._clock.spend(given.cpu_per_firing * len(outgoing) / 2, CPU)
@@ -117,7 +126,7 @@ class Lanes:
             now = self._clock.now()
             for message in outgoing[begin : begin + size * given.connections]:
                 self.visible[int(max(sent_at + message.delay_seconds, now) * TENTH)] += 1
-                if self._jobs.send(message.message.job_id):
+                if isinstance(message, Outgoing) and self._jobs.send(message.message.job_id):
                     self.enqueued[int(now * TENTH)] += 1
                     self.last = now
         return [True] * len(outgoing)

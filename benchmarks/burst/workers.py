@@ -22,6 +22,7 @@ from benchmarks.burst.limits import (
     FUNCTION_SCALING,
     IN_FLIGHT,
     MAX_POLLED,
+    PARTITION_WRITES,
     POLLER_GROWTH,
     POLLS_PER_POLLER,
     PROVISIONED_GROWTH,
@@ -29,6 +30,7 @@ from benchmarks.burst.limits import (
 )
 from benchmarks.burst.settings import Assumptions, Setting
 from benchmarks.burst.store import TENTH
+from benchmarks.cost.counts import Run
 
 STEP = 1 / TENTH
 SCALING_SECONDS = 10
@@ -36,11 +38,14 @@ SCALING_SECONDS = 10
 LANE = "maximum concurrency of the lane"
 POLLERS = "number of provisioned pollers"
 RUNS_WRITES = "write throughput of the runs table"
+ENDED_WRITES = "write throughput of the index ended"
+ENDED_PARTITIONS = "partitions of the index ended"
+RUNS_READS = "read throughput of the runs table"
 JOBS_READS = "read throughput of the jobs table"
 ENQUEUE = "when the jobs were enqueued"
 
-START_WRITES, FINISH_WRITES, LOCK_WRITES = 1.0, 1.0, 1.0
-"""Write units of a start, an end and the lock (the lock only if overlap is forbidden)."""
+JOB_READS = 1.0
+"""The read units of the job before a run starts. Its other reads are of the runs table."""
 
 
 @dataclass(slots=True)
@@ -77,9 +82,9 @@ class Workers:
         return self.given.invoke + self.given.call + 2 * self.given.write + computing
 
     @property
-    def writes_of_a_run(self) -> float:
-        """The write units of a run."""
-        return START_WRITES + FINISH_WRITES + (LOCK_WRITES if self.setting.overlap_skip else 0.0)
+    def run(self) -> Run:
+        """The requests of a run."""
+        return self.given.locked_run if self.setting.overlap_skip else self.given.run
 
     def polled(self, elapsed: float) -> tuple[float, str]:
         """Return the executions that the pollers keep busy `elapsed` seconds after the first message, and the name of
@@ -110,7 +115,13 @@ class Workers:
             yield pollers * POLLS_PER_POLLER.value * setting.batch, POLLS_PER_POLLER.name
         doubled = 2.0 ** int(elapsed // DOUBLING_SECONDS.value)
         writes = min(setting.runs_writes * doubled, setting.table_quota)
-        yield writes / self.writes_of_a_run, RUNS_WRITES
+        yield writes / self.run.wru_per_run, RUNS_WRITES
+        if reads := max(self.run.rru_per_run - JOB_READS, 0.0):
+            yield min(setting.runs_reads * doubled, max(setting.table_quota, setting.runs_reads)) / reads, RUNS_READS
+        if setting.list_successes:  # a write for each run; the runs are those of one tenant
+            units = self.run.list_wru_per_run
+            yield min(setting.ended_writes * doubled, setting.table_quota) / units, ENDED_WRITES
+            yield setting.run_index_partitions * PARTITION_WRITES.value / units, ENDED_PARTITIONS
         yield min(setting.jobs_reads * doubled, max(setting.table_quota, setting.jobs_reads)), JOBS_READS
 
     def _grow(self, elapsed: float, wanted: float) -> None:

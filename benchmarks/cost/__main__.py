@@ -10,8 +10,8 @@ Counts come from benchmarks/results/dispatch.json and execute.json if they exist
 notes state the source. A dispatch round without due work is measured here. Other schedulers: EventBridge Scheduler
 (directly, and through SQS), Step Functions, Google Cloud Scheduler.
 
-Budget (benchmarks/README.md): at most $6 for an idle month of stage prod, all included. The status is 1 if the budget
-is missed, unless a stage is named.
+Budget (benchmarks/README.md): at most $7.20 for an idle month of stage prod, all included. The status is 1 if the
+budget is missed, unless a stage is named.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from duecourse.domain.jobs.cursor import Cursor, bucket_of
 from duecourse.ports import Claim, Claimed, ClaimResult, Outgoing
 from duecourse.usecases.dispatch.claim import Claiming, Skipping
 from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS, Dispatch, DispatchRules
+from duecourse.usecases.run_counts import RunCounts
 
 PHASES = 20
 """The number of rounds. Each begins another twentieth of a second later, because a round may begin at any time within a
@@ -98,7 +99,8 @@ def _round(cursors: Sequence[Cursor], begun: float) -> float:
     ports: Any = Passing(clock, cursors, Assumptions())
     unused = cast("Any", Untouched())
     rules = DispatchRules(SHARDS, LOOKAHEAD, HORIZON)
-    dispatch = Dispatch(ports, ports, clock, Numbered(1), Claiming(unused, Skipping(unused, clock, 90), clock), rules)
+    claiming = Claiming(unused, Skipping(unused, clock, 90, RunCounts(unused, clock)), clock)
+    dispatch = Dispatch(ports, ports, clock, Numbered(1), claiming, rules)
     report = dispatch(SHARD, NOW + 46.0)
     if report.counts["Enqueued"] != len(cursors):
         raise AssertionError(f"{report.counts} of {len(cursors)} jobs")

@@ -23,7 +23,7 @@ from benchmarks.cost.prices import usd
 from duecourse.adapters.system import MAX_WORKERS
 from duecourse.usecases.dispatch.tick import FULL_TURN_MINUTES
 
-BUDGET = 6.0
+BUDGET = 7.2
 """USD a month of stage prod, all included."""
 
 IDLE_METRICS = 0

@@ -14,7 +14,7 @@ from benchmarks.cost.prices import usd
 
 VOLUMES = (100_000, 1_000_000, 10_000_000, 100_000_000)
 
-ACTIVE_METRICS = 9
+ACTIVE_METRICS = 10
 """The custom metrics that a stage with one lane and one type of target writes in each hour with runs, in addition to
 those of an idle stage.
 """

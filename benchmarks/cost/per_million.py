@@ -33,6 +33,12 @@ EXPRESS_GB = 0.0625
 """The memory of a small Express execution: one chunk of 64 MB."""
 
 
+COUNTS_OF_AN_INVOCATION = 1
+"""The writes of a tenant's counts by an invocation of a worker, at most: one tenant, and the first batch of its process
+in that minute. Processes with more batches in a minute write less.
+"""
+
+
 def duecourse(firing: Firing, run: Run, assume: Assumptions) -> dict[str, float]:
     """Return the cost of a million firings and their runs, in USD. A round with a single firing sends, claims and
     sleeps for it alone. Its invocation is counted here, although the idle month includes it as well.
@@ -55,6 +61,8 @@ def duecourse(firing: Firing, run: Run, assume: Assumptions) -> dict[str, float]
             "dispatch_sends": usd("sqs_standard", MILLION * sends),
             "dispatch_lambda": lambda_usd(rounds, round_seconds, assume.dispatch_mb),
             "execute_writes": usd("wru", MILLION * run.wru_per_run),
+            "list_writes": usd("wru", MILLION * run.list_wru_per_run),
+            "count_writes": usd("wru", batches * COUNTS_OF_AN_INVOCATION),
             "execute_reads": usd("rru", MILLION * run.rru_per_run),
             "execute_queue": usd("sqs_standard", MILLION * run.sqs_requests(assume.batch)),
             "execute_lambda": lambda_usd(batches, invocation, assume.execute_mb),
@@ -70,7 +78,7 @@ def one_off(wru: int, firing: Firing, run: Run, assume: Assumptions) -> dict[str
     clean-up.
     """
     fired = duecourse(firing, run, assume)
-    writes = ("dispatch_writes", "execute_writes")
+    writes = ("dispatch_writes", "execute_writes", "list_writes")
     waits = assume.waits_of_a_request * assume.request_seconds
     return totalled(
         {

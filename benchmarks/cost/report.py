@@ -33,8 +33,11 @@ A customer key is asked for each table and connection that is in use, every five
 connections (measured: one for each run of its batch, with both tables behind each); half as many make a batch of calls
 of 0.2 s some 5 ms longer, which costs as much as they save.
 
-Overlap is allowed where nothing is said. The default of a job, overlap `skip`, has two more writes a run: the figures
+Overlap is allowed where nothing is said. The default of a job, overlap `skip`, takes a lock for each run: the figures
 that end in `overlap_skip`.
+
+A process adds the counts of its runs at most once a minute for each tenant. The figures count a write for each
+invocation, with the runs of one tenant: the most that is possible. With more tenants, each has its own write.
 
 Only Duecourse's million includes a record of each run, kept for 90 days with point-in-time recovery. The others keep
 none (Step Functions Standard keeps its own history for 90 days).
@@ -95,7 +98,7 @@ def document(
             f"Prices that could not be verified: {unsure}.",
             *(" ".join(said.split()) for said in SAID.split("\n\n")),
         ],
-        "budgets": {f"idle_month_{idle.shards}_shards_at_most_{BUDGET:.0f}_dollars": met},
+        "budgets": {f"idle_month_{idle.shards}_shards_at_most_{BUDGET * 100:.0f}_cents": met},
     }
 
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Job, Lane, Overlap, Precision
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.states import Succeeded
+from duecourse.domain.runs.states import Attempts, Succeeded
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
 from duecourse.messages import RunMessage
 from duecourse.stores import job_item, run_item
@@ -84,7 +84,7 @@ def items(jobs: list[Job]) -> dict[str, dict[str, Any]]:
     for job in jobs:
         if job.needs_lock:
             run = _earlier(job)
-            lock = Lock(run.name.local, run.started_at + 120.0, 2)
+            lock = Lock(run.name.local, run.attempts.started_at + 120.0, 2)
             stored += [run_item.lock_item(job.tenant, job.id, lock), run_item.to_item(run)]
     return {f"{item['PK']['S']}/{item['SK']['S']}": item for item in stored}
 
@@ -94,12 +94,10 @@ def _earlier(job: Job) -> Succeeded:
     return Succeeded(
         RunIdentity(job.tenant, job.id, at, at, job.generation),
         Lane.NORMAL,
-        attempt=1,
+        attempts=Attempts(1, at + 0.02, at + 0.02),
         fencing_token="3f0c5b52-7c5e-4f0e-9a40-1d2b6b0c8a11/0b6f6f6e-5a7e-4f43-8c3e-6b1f4a2d9c77/q1Yb0tX8r4Lw2s9Z",
         message_id="0b6f6f6e-5a7e-4f43-8c3e-6b1f4a2d9c77",
         nonce="q1Yb0tX8r4Lw2s9Z",
-        first_started_at=at + 0.02,
-        started_at=at + 0.02,
         finished_at=at + 0.2,
         expires_at=at + 90 * 86_400,
         result={"taken": True},
@@ -112,11 +110,13 @@ def messages(jobs: list[Job], now: int) -> list[RunMessage]:
 
 
 def message_of(job: Job, occurrence: int) -> RunMessage:
-    """Return the message as a dispatcher sends it: the next run is due a day later, so this one has a seat."""
+    """Return the message as a dispatcher sends it: the next run is due as long after it as the previous one was before
+    it, about a day, so this one has a seat.
+    """
     return RunMessage(
         RunIdentity(tenant=job.tenant, job_id=job.id, occurrence=occurrence, due=occurrence, generation=job.generation),
         lane=Lane.NORMAL,
         not_before=float(occurrence),
         nonce="q1Yb0tX8r4Lw2s9Z",
-        following=occurrence + 86_400,
+        following=2 * occurrence - int(job.created_at),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.spread import spread
 
-DYNAMODB = frozenset({"GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "TransactWriteItems"})
+DYNAMODB = frozenset({"GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "TransactWriteItems"})
 SQS = frozenset({"SendMessage", "SendMessageBatch", "DeleteMessage", "ChangeMessageVisibility"})
 POLLER_REQUESTS = 2
 """The requests of Lambda's poller to SQS for a successful batch: one receive and one deletion ("Using Lambda with
@@ -42,6 +42,7 @@ class Side:
             "requests_per_1000": round(1000 * asked / self.runs, 1),
             "requests": {name: round(count / self.runs, 3) for name, count in sorted(self.requests.items())},
             "wru_per_run": round(self.units.get("write", 0) / self.runs, 3),
+            "list_wru_per_run": round(self.units.get("list", 0) / self.runs, 3),
             "rru_per_run": round(self.units.get("read", 0) / self.runs, 3),
             "sqs_requests_per_run": round(made / self.runs + polled, 3),
             "sqs_requests_per_1000": round(1000 * (made / self.runs + polled), 1),

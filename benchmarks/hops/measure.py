@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.hops.workers import workers
 from duecourse.adapters.sqs.lanes import SqsLanes
 from duecourse.adapters.system import SystemClock, SystemRandomness, Threads
-from duecourse.cli.commands.workflows import run_of
+from duecourse.cli.commands.watch import run_of
 from duecourse.cli.local.demo.console import Screen
 from duecourse.cli.local.demo.demo import passing_place
 from duecourse.cli.local.demo.receiver import OK_PATH, CallLog, Receiver

@@ -16,12 +16,13 @@ from benchmarks.requests.of_calendars import USERS, calendars, user
 from benchmarks.requests.of_jobs import busy, halved, hard, many, moved, seldom, wide
 from benchmarks.requests.of_keys import store_keys
 from benchmarks.requests.of_limits import KEY, hold, limits, places
-from benchmarks.requests.of_runs import LETTERS
+from benchmarks.requests.of_runs import DELAY, DELAYED, LETTERS
 from benchmarks.requests.of_workflows import DEFINED, GRAPH, NAMES, step
 from duecourse.api.query import job_page_token
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.states import Attempt, AttemptOutcome, Run, RunState
+from duecourse.domain.runs.counts import RunCount, hour_of
+from duecourse.domain.runs.states import Attempt, AttemptOutcome, Attempts, Run, RunState
 from duecourse.domain.tenants.rate import Bucket, BucketChange
 from duecourse.domain.workflows.graph import StepOutcome
 from duecourse.ports import BucketConflict
@@ -34,6 +35,7 @@ from tests.support.jobs import NOON, cursor, job
 from tests.support.limits import MemoryLimits
 from tests.support.runs import run, waiting_run
 from tests.support.tables import create_tables
+from tests.support.varied import varied
 
 RUNS = 2
 
@@ -80,10 +82,12 @@ class Desk:
             counters=self.counters,
             inputs=tables.inputs(),
             timers=tables.timers(),
+            delayed_runs=tables.delayed_runs(),
             workflows=tables.workflows(self.clock),
-            waiting_lines=tables.wait_queues(),
+            wait_queues=tables.wait_queues(),
             reports=tables.tenant_reports(),
             in_progress=tables.runs_in_progress(),
+            run_counts=tables.run_counts(),
             settings=api_settings(
                 requests_per_second=RATE,
                 burst=BURST,
@@ -160,6 +164,11 @@ class Desk:
         for ten in (many, moved):
             self.send("/v1/jobs/batch", {"jobs": [ten(number) for number in range(100)]})
         store_keys(self)
+        for number in range(100):
+            bodies = [{"delay_seconds": DELAY + number + 100 * each} for each in range(DELAYED // 100)]
+            self.send(f"/v1/jobs/wide-{number:03}/run/batch", {"runs": bodies})
+        for hour in range(-32 * 24, 48):
+            self.client.run_counts.add("default", hour_of(NOON) + hour * 3600, dict.fromkeys(RunCount, 10**9))
         self._runs()
 
     def _runs(self) -> None:
@@ -247,4 +256,5 @@ def long(made: Run) -> Run:
         )
         for number in range(1, 20)
     )
-    return replace(made, attempt=20, attempts_allowed=20, error="e" * 2000, code="http.500", earlier=earlier)
+    begun = Attempts(20, made.occurrence + 30.0, made.occurrence + 0.25, earlier=earlier)
+    return varied(made, attempts_allowed=20, error="e" * 2000, code="http.500", attempts=begun)

@@ -50,6 +50,7 @@ def of_jobs() -> Iterator[Case]:
     yield Case("GET /v1/jobs", "100 jobs with 27 exclusions, which leave one minute a year", _hard)
     yield get("GET /v1/jobs", "100 jobs with 10 schedules, 24 exclusions and a calendar", limit="100", prefix="many")
     yield get("GET /v1/jobs", "100 jobs with 10 schedules, which move off most days", limit="100", prefix="moved")
+    yield get("GET /v1/job-summaries", "100 jobs of 40 KB with a tag", limit="100", tag="wide")
     yield get("GET /v1/jobs/{job_id}", "a payload of 200 KB", "/v1/jobs/large-000")
     yield get("GET /v1/jobs/{job_id}/history", "100 changes", "/v1/jobs/changed/history", limit="100")
     yield Case("POST /v1/jobs/{job_id}/pause", "a payload of 200 KB", _pause)
@@ -89,6 +90,7 @@ def of_jobs() -> Iterator[Case]:
     )
     yield get("GET /v1/upcoming", "1,000 jobs that run every two seconds, with jitter and 40 exclusions", step="60")
     yield Case("GET /v1/upcoming", "1,000 jobs that are rarely due", _seldom)
+    yield Case("GET /v1/upcoming", "500 delayed runs of 100 jobs of 40 KB", _delayed)
 
 
 def wide(number: int) -> dict[str, Any]:
@@ -229,6 +231,11 @@ def _pause_many(desk: Desk) -> Event:
 def _resume_many(desk: Desk) -> Event:
     desk.send("/v1/jobs/pause", {"tag": "wide"})
     return compact("POST", "/v1/jobs/resume", {"tag": "wide", "catch_up": True})
+
+
+def _delayed(desk: Desk) -> Event:
+    window = {"from": "2026-12-01T12:00:00Z", "to": "2026-12-01T13:00:00Z", "step": "60"}
+    return api_event("GET", "/v1/upcoming", query=window | {"cursor": desk.cursor_after("zzzz")}, content_type=None)
 
 
 def _seldom(desk: Desk) -> Event:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from benchmarks.requests.cases import Case, Event, compact, get
-from duecourse.domain.ids import key_line
+from duecourse.domain.ids import key_queue
 from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT
 from duecourse.domain.runs.overlap import Lock
 from tests.support.api_events import api_event
@@ -48,8 +48,8 @@ def of_limits() -> Iterator[Case]:
 def hold(desk: Desk, place: int, holder: str, rank: int) -> None:
     """Give a place of the first key to a run."""
     store = desk.client.runs
-    before = store.locks("default", key_line(KEY)).get(place)
-    if store.lock("default", key_line(KEY), Lock(holder, HELD_UNTIL, rank), before, place=place) is not None:
+    before = store.locks("default", key_queue(KEY)).get(place)
+    if store.lock("default", key_queue(KEY), Lock(holder, HELD_UNTIL, rank), before, place=place) is not None:
         raise AssertionError(holder)
 
 

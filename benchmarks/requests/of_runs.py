@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.requests.cases import AT, JOB, LARGE, Case, Event, compact, get, send
-from duecourse.api.query import all_runs_page_token
-from duecourse.domain.runs.walk import Place
+from duecourse.domain.runs.operations import MAX_KEPT, MAX_RUNNING
 from tests.support.api_events import api_event
-from tests.support.jobs import NOON
 from tests.support.runs import TOKEN
 
 if TYPE_CHECKING:
@@ -18,6 +15,9 @@ if TYPE_CHECKING:
 
 LETTERS = 1000
 """The number of dead runs, and of runs that wait for a retry. They belong to 400 jobs."""
+
+DELAYED, DELAY = 500, 10 * 86_400
+"""The number of delayed runs of 100 jobs, and the seconds until the first one is due. The clock does not reach it."""
 
 WRONG = "dc1.default.2.never-given-out"
 """A token that is not valid for any run."""
@@ -68,6 +68,7 @@ def of_runs() -> Iterator[Case]:
     yield send(redrive, "1,000 runs of 400 jobs", lambda: {"limit": 1000})
     yield send(redrive, "a dry run of the same request", lambda: {"limit": 1000, "dry_run": True})
     yield send(redrive, "1,000 runs, none of which has the error", lambda: {"limit": 1000, "error": NONE_SUCH})
+    yield from _operations()
     yield get("GET /v1/runs/{run_id}", "20 attempts", f"/v1/runs/dying.{AT}")
     payload = "GET /v1/runs/{run_id}/payload"
     yield get(payload, "a payload of 200 KB", f"/v1/runs/large-000.{AT}/payload")
@@ -75,6 +76,43 @@ def of_runs() -> Iterator[Case]:
     yield get("POST /v1/runs/{run_id}/cancel", "a run that waits", f"/v1/runs/waiting.{AT}/cancel", 202)
     yield get("POST /v1/runs/{run_id}/redrive", "20 attempts", f"/v1/runs/dying.{AT}/redrive", 202)
     yield from _callbacks()
+
+
+FILTER = {"kind": "redrive", "error": NONE_SUCH}
+
+
+def _operations() -> Iterator[Case]:
+    estimate = "POST /v1/operations/estimate"
+    yield Case("POST /v1/operations", "a tenant with 24 operations", _with_room, 202)
+    yield send(estimate, "1,000 runs of 400 jobs", lambda: {"kind": "redrive"})
+    yield send(estimate, "1,000 runs, none of which has the error", lambda: FILTER)
+    yield get("GET /v1/operations", "24 operations")
+    for method, action in (("GET", ""), ("POST", "/cancel")):
+        route = f"{method} /v1/operations/{{operation_id}}{action}"
+        yield Case(route, "an error text of 200 characters", _of_operation(method, action))
+
+
+def _with_room(desk: Desk) -> Event:
+    """Return the creation of an operation, after all others but four have ended."""
+    store = desk.client.jobs.operations
+    for _ in range(MAX_KEPT + MAX_RUNNING):
+        running = [each for each in store.all("default").items if each.is_running(desk.clock.now())]
+        for each in running[MAX_RUNNING - 2 :]:
+            store.cancel(each, now=desk.clock.now())
+        desk.send("/v1/operations", FILTER)
+    for each in [each for each in store.all("default").items if each.is_running(desk.clock.now())][:1]:
+        store.cancel(each, now=desk.clock.now())
+    return compact("POST", "/v1/operations", FILTER)
+
+
+def _of_operation(method: str, action: str) -> Callable[[Desk], Event]:
+    def event(desk: Desk) -> Event:
+        _with_room(desk)
+        items = desk.client.jobs.operations.all("default").items
+        name = next(each.id for each in items if each.is_running(desk.clock.now()))
+        return api_event(method, f"/v1/operations/{name}{action}", content_type=None)
+
+    return event
 
 
 def _test_notice(desk: Desk) -> Event:
@@ -95,12 +133,8 @@ def _lists() -> Iterator[Case]:
         yield get(route, "100 runs with 20 attempts", limit="100")
         yield get(route, "500 runs, none of which has the error", error=NONE_SUCH)
         yield get(route, "500 runs, none of which has the tag", tag="nothing")
-    place = Place(None, int(NOON) - 600, 600)
-    start, dying = all_runs_page_token(place), all_runs_page_token(replace(place, after="dy"))
-    worst = "40 jobs of 40 KB with a tag, and 100 runs with 20 attempts"
-    yield get("GET /v1/runs", worst, state="SUCCEEDED,DEAD", tag="wide", limit="100", cursor=start)
-    worst = "500 successful runs, none of which has the error"
-    yield get("GET /v1/runs", worst, state="SUCCEEDED", error=NONE_SUCH, cursor=dying)
+    yield get("GET /v1/runs", "1,000 runs of 400 jobs in every state", limit="100", tag="wide")
+    yield get("GET /v1/runs", "500 delayed runs, none of which has the tag", state="QUEUED", tag="nothing")
     yield get("GET /v1/runs", "500 runs of a job, none of which has the error", job="dying", error=NONE_SUCH)
     yield get("GET /v1/dead-letters", "one job's runs among those of others", job_id="wide-000")
 

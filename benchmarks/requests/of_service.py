@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from benchmarks.requests.cases import Case, Event, get
 from duecourse.checks.tenants import TenantFigures
+from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.maintenance.tenants import MAX_NAMED, TenantReport
 from duecourse.domain.targets.oidc import CONFIGURATION_PATH, KEYS_PATH
 from duecourse.usecases.maintenance.tenants import FRESH_SECONDS
 from tests.support.api_events import api_event
+from tests.support.jobs import NOON
 
 if TYPE_CHECKING:
     from benchmarks.requests.measure import Desk
@@ -28,7 +30,8 @@ def of_service() -> Iterator[Case]:
         yield get(f"GET /v1/{path}", "without parameters")
     for path in (CONFIGURATION_PATH, KEYS_PATH):
         yield get(f"GET {path}", "without parameters")
-    yield get("GET /v1/stats", "1,000 dead runs")
+    since = to_iso(int(NOON) - 31 * DAY_SECONDS)
+    yield get("GET /v1/stats", "1,000 dead runs, and 31 days by hour", by="hour", since=since)
     yield Case("GET /v1/tenants", "1,000 tenants, read a minute ago", tenants)
 
 

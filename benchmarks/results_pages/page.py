@@ -37,7 +37,7 @@ ABOUT: Mapping[str, str] = {
     "local": "Lateness on the local stack, beside schedulers that people run themselves",
     "cost": "Dollars, beside other schedulers",
     "lanes": "Lanes on the local stack: thousands of low runs delay nobody else",
-    "line": "A line of waiting runs on the local stack: how soon the next one starts, and what waiting costs",
+    "wait_queue": "A wait queue on the local stack: how soon the next one starts, and what waiting costs",
     "limits": "A concurrency key on the local stack with DynamoDB Local: how soon runs start, and how many are active",
     "hops": "Workflows on the local stack: from one job to the next, a PUT of many jobs, dying workers",
     "flood": "A flood of requests by one tenant, as another one feels it",

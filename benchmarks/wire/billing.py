@@ -8,10 +8,12 @@ from math import ceil
 from typing import Any
 
 from benchmarks.wire.capacity import KB, item_bytes
+from duecourse.stores.table import ENDED
 
 
 class Billed:
-    """Stores the size of each written item, and adds up the units of requests.
+    """Stores the size of each written item, and adds up the units of requests: `write`, `list` and `read`. `list`
+    counts the entries of the index `ended`, which depend on the setting `list_successes`.
 
     Writes: a unit for each started KB of the larger of the item before and after ("DynamoDB read and write operations",
     Amazon DynamoDB Developer Guide). Strongly consistent reads: a unit for each started 4 KB.
@@ -23,6 +25,7 @@ class Billed:
 
     def put(self, item: Mapping[str, Any]) -> None:
         """Count the write of a whole item, which replaces the existing one."""
+        self.units["list"] += ENDED.partition in item
         self._written(key_of(item), item_bytes(item))
 
     def update(self, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:

@@ -50,6 +50,8 @@ class Wire:
                 key = key_of(orjson.loads(body)["Key"])
                 self.billed.read(self.sizes.get(key, 0))
                 return self.items.get(key, EMPTY)
+            case "BatchGetItem":
+                return self._batch(orjson.loads(body)["RequestItems"])
             case "PutItem":
                 self.billed.put(orjson.loads(body)["Item"])
             case "UpdateItem":
@@ -101,6 +103,16 @@ class Wire:
             self.pages.clear()
             self.billed.forget()
         return EMPTY
+
+    def _batch(self, requested: dict[str, Any]) -> bytes:
+        """Return the items that exist among the keys of all tables. All reads are billed as strongly consistent."""
+        found: dict[str, list[Any]] = {}
+        for table, asked in requested.items():
+            keys = [key_of(key) for key in asked["Keys"]]
+            for key in keys:
+                self.billed.read(self.sizes.get(key, 0))
+            found[table] = [orjson.loads(self.items[key])["Item"] for key in keys if key in self.items]
+        return orjson.dumps({"Responses": found, "UnprocessedKeys": {}})
 
     def _page(self, query: dict[str, Any]) -> bytes:
         """Return page n of a slot. The key for the next page is its number."""

@@ -20,6 +20,7 @@ MARGIN_SECONDS = 60  # the longest time for one page, if every response is slow
 
 logger = function_logger()
 metrics = Metrics()
+_stops = made_at_start(lambda: Wiring(AuditSettings.from_env(os.environ)).stops)
 _audit = made_at_start(lambda: Wiring(AuditSettings.from_env(os.environ)).audit)
 _ended = made_at_start(lambda: Wiring(AuditSettings.from_env(os.environ)).heartbeat)
 
@@ -27,6 +28,8 @@ _ended = made_at_start(lambda: Wiring(AuditSettings.from_env(os.environ)).heartb
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Run the audit for the time of the invocation. The next invocation continues unfinished work."""
+    if _stops()(partial(publish, logger=logger, metrics=metrics, function="audit")):
+        return {}
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS
     published = partial(publish, logger=logger, metrics=metrics, function="audit")
     published(_audit()(deadline, published))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from typing import Any
 
 import orjson
@@ -18,6 +19,7 @@ from duecourse.wiring import Wiring, made_at_start
 
 logger = function_logger()
 metrics = Metrics()
+_stops = made_at_start(lambda: Wiring(DispatchSettings.from_env(os.environ)).stops)
 _dispatch = made_at_start(lambda: Wiring(DispatchSettings.from_env(os.environ)).dispatch)
 
 
@@ -28,6 +30,8 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - ROUND_MARGIN_SECONDS
     for record in event["Records"]:
+        if _stops()(partial(publish, logger=logger, metrics=metrics, function="dispatch"), raises=False):
+            continue
         report = Report()
         try:
             report = _dispatch()(orjson.loads(record["body"])["shard"], deadline, context.aws_request_id)

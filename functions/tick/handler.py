@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 from aws_lambda_powertools import Metrics
@@ -14,6 +15,7 @@ from duecourse.wiring import Wiring, made_at_start
 
 logger = function_logger()
 metrics = Metrics()
+_stops = made_at_start(lambda: Wiring(TickSettings.from_env(os.environ)).stops)
 _tick = made_at_start(lambda: Wiring(TickSettings.from_env(os.environ)).tick)
 
 
@@ -22,6 +24,8 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Send the messages of a tick. A rejected message fails the invocation, so that it is visible as an error. The tick
     of the next minute compensates for it.
     """
+    if _stops()(partial(publish, logger=logger, metrics=metrics, function="tick")):
+        return {}
     report = _tick()()
     publish(report, logger, metrics, function="tick")
     if report.counts["TicksRefused"]:

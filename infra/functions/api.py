@@ -8,16 +8,20 @@ from aws_cdk import ArnFormat, Aws, Stack
 from aws_cdk import aws_apigateway as rest
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_certificatemanager as certificates
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_route53 as dns
 from constructs import Construct
 
+from duecourse.limits import API_SECONDS
 from infra.functions.auth import Auth
 from infra.functions.callbacks import callbacks
 from infra.functions.python_function import PythonFunction, log_group
 from infra.nag import acknowledge, acknowledge_wildcards
 from infra.parts import SharedResources
 from infra.settings.auth_config import OPEN_TO_READ, WELL_KNOWN
-from infra.stores.tables import ACTIVE_INDEX, DEAD_INDEX, STATE_INDEX, TENANT_INDEX
+from infra.settings.domain_config import ApiDomainConfig
+from infra.stores.tables import ACTIVE_INDEX, ENDED_INDEX, STATE_INDEX, TENANT_INDEX
 
 CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "complete", "fail"))
 """The callback routes. These, HOOKS, OPEN_TO_READ and WELL_KNOWN are the routes without authorization;
@@ -56,6 +60,13 @@ ACCESS_LOG_FIELDS = (
 )
 
 
+ACCESS_LOGS = "/aws/vendedlogs"
+"""The folder of the access log. API Gateway delivers to other groups only if the account's resource policy for logs,
+which has at most 5,120 characters, names each of them (Amazon CloudWatch Logs User Guide, "Enable logging from AWS
+services").
+"""
+
+
 @jsii.implements(apigateway.IAccessLogSettings)
 class AccessLogDestination:
     """The access log: one JSON line per request, with the fields for investigating a request."""
@@ -74,6 +85,37 @@ class AccessLogDestination:
         return rest.AccessLogFormat.custom(json.dumps({name: f"$context.{name}" for name in ACCESS_LOG_FIELDS}))
 
 
+class ApiDomain(Construct):
+    """The domain name of the API and, with a hosted zone, its record. The endpoint of API Gateway still works."""
+
+    def __init__(self, scope: Construct, construct_id: str, config: ApiDomainConfig) -> None:
+        super().__init__(scope, construct_id)
+        self._name = apigateway.DomainName(
+            self,
+            "Name",
+            domain_name=config.name,
+            certificate=certificates.Certificate.from_certificate_arn(self, "Certificate", config.certificate),
+            security_policy=apigateway.SecurityPolicy.TLS_1_2,
+        )
+        self.target = self._name.regional_domain_name
+        """The name to which a CNAME record for the domain name must refer."""
+        if config.hosted_zone is not None:
+            dns.CfnRecordSet(
+                self,
+                "Record",
+                name=f"{config.name}.",
+                type="A",
+                hosted_zone_id=config.hosted_zone,
+                alias_target=dns.CfnRecordSet.AliasTargetProperty(
+                    dns_name=self.target, hosted_zone_id=self._name.regional_hosted_zone_id
+                ),
+            )
+
+    def serve(self, api: apigateway.IHttpApi, stage: apigateway.IHttpStage) -> None:
+        """Send all requests for the domain name to this stage of the API."""
+        apigateway.ApiMapping(self, "Mapping", api=api, domain_name=self._name, stage=stage)
+
+
 class HttpApi(Construct):
     """The HTTP API for jobs and runs, with the stage's authorizer for all but a few routes.
 
@@ -90,13 +132,17 @@ class HttpApi(Construct):
         self.http = apigateway.HttpApi(
             self, "Http", api_name=config.stack_name, description="Duecourse", create_default_stage=False
         )
+        domain = config.api_domain
+        self.address = self.http.api_endpoint if domain is None else domain.address
+        """The address of the API, without a slash at its end."""
+        self.domain = None if domain is None else ApiDomain(self, "Domain", domain)
         self.function = PythonFunction(
             self,
             "Worker",
             runtime=runtime,
             source="api",
             description="Duecourse: the HTTP API",
-            timeout_seconds=29,  # an HTTP API has a timeout of 30 s
+            timeout_seconds=API_SECONDS,
             memory_mb=512,
             reserved_concurrency=config.reserved_concurrency.api,
             environment={
@@ -109,7 +155,7 @@ class HttpApi(Construct):
                 "DUECOURSE_AUTH": config.auth.setting,
                 "DUECOURSE_TENANT_CLAIM": config.auth.tenant_claim,
                 "DUECOURSE_REGION": Aws.REGION,
-                **parts.token_keys.environment(self.http.api_endpoint),
+                **parts.token_keys.environment(self.address),
                 **config.limits.environment,
                 **parts.seats,
                 **lanes.environment,
@@ -132,7 +178,7 @@ class HttpApi(Construct):
         # records of changes and for the watch of a wait queue, and UpdateItem for heartbeats and held messages.
         record = ("GetItem", "BatchGetItem", "BatchWriteItem", "Query", "PutItem", "UpdateItem")
         allow([f"dynamodb:{action}" for action in record], [runs.arn])
-        allow(["dynamodb:Query"], [runs.index_arn(DEAD_INDEX), runs.index_arn(ACTIVE_INDEX)])
+        allow(["dynamodb:Query"], [runs.index_arn(ENDED_INDEX), runs.index_arn(ACTIVE_INDEX)])
         if config.operator_tenant is not None:  # the runs in progress of all tenants
             allow(["dynamodb:Scan"], [runs.index_arn(ACTIVE_INDEX)])
         allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], lanes.arns)
@@ -165,7 +211,9 @@ class HttpApi(Construct):
         )
 
         self.callbacks = callbacks(self, parts)
-        self.console_url = f"{self.http.api_endpoint}{CONSOLE_PATHS[0]}"
+        addresses = dict.fromkeys((self.address, self.http.api_endpoint))
+        self.console_urls = tuple(f"{address}{CONSOLE_PATHS[0]}" for address in addresses)
+        """The addresses of the console. The first one is the published one."""
 
     def open(self, auth: Auth, console: PythonFunction | None) -> None:
         """Add the routes: those of the API with the authorizer, those of the console without one."""
@@ -215,7 +263,7 @@ class HttpApi(Construct):
             throttle=apigateway.ThrottleSettings(
                 rate_limit=config.api.requests_per_second, burst_limit=config.api.burst
             ),
-            access_log_settings=AccessLogDestination(log_group(self, config, runtime.encryption))
+            access_log_settings=AccessLogDestination(log_group(self, config, runtime.encryption, folder=ACCESS_LOGS))
             if config.api.access_logs
             else None,
         )
@@ -235,6 +283,8 @@ class HttpApi(Construct):
             )
             for path in paths
         }
+        if self.domain is not None:
+            self.domain.serve(self.http, self.stage)
         self.stage.node.add_dependency(*open_routes)  # API Gateway rejects settings of a route that does not exist yet
 
     def _console_routes(self, console: PythonFunction) -> list[apigateway.HttpRoute]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -41,9 +42,15 @@ class Auth(Construct):
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, config: StageConfig, runtime: PythonRuntime, console: str
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        config: StageConfig,
+        runtime: PythonRuntime,
+        consoles: Sequence[str],
     ) -> None:
-        """`console` is the address to which the browser returns after a login."""
+        """`consoles` are the addresses to which the browser may return after a login."""
         super().__init__(scope, construct_id)
         self.users: Users | None = None
         self.authorizer: apigateway.IHttpRouteAuthorizer | None = None
@@ -60,7 +67,7 @@ class Auth(Construct):
                 origins = (f"{parts.scheme}://{parts.netloc}",)
                 self.login = ConsoleLogin(auth.issuer, auth.console_client, auth.console_scope, origins)
         elif auth.kind == "cognito":
-            self.users = Users(self, "Users", config=config, runtime=runtime, console=console)
+            self.users = Users(self, "Users", config=config, runtime=runtime, consoles=consoles)
             self.login = self.users.login
             clients = [self.users.client.user_pool_client_id, self.login.client_id]
             self.authorizer = authorizers.HttpJwtAuthorizer("Tokens", self.login.issuer, jwt_audience=clients)
@@ -83,7 +90,13 @@ class Users(Construct):
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, config: StageConfig, runtime: PythonRuntime, console: str
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        config: StageConfig,
+        runtime: PythonRuntime,
+        consoles: Sequence[str],
     ) -> None:
         super().__init__(scope, construct_id)
         self.claims = PythonFunction(
@@ -169,8 +182,8 @@ class Users(Construct):
                     cognito.OAuthScope.OPENID,
                     *(cognito.OAuthScope.resource_server(server, each) for each in scopes),
                 ],
-                callback_urls=[console],
-                logout_urls=[console],
+                callback_urls=list(consoles),
+                logout_urls=list(consoles),
             ),
             supported_identity_providers=[cognito.UserPoolClientIdentityProvider.COGNITO],
             read_attributes=read,

@@ -4,6 +4,7 @@ and because active runs depend on it. The two functions cannot use up each other
 
 from constructs import Construct
 
+from duecourse.limits import API_SECONDS
 from infra.functions.python_function import PythonFunction
 from infra.parts import SharedResources
 
@@ -19,7 +20,7 @@ def callbacks(scope: Construct, parts: SharedResources) -> PythonFunction:
         runtime=parts.runtime,
         source="callbacks",
         description="Duecourse: heartbeats, completions and failures of runs with a callback",
-        timeout_seconds=29,  # an HTTP API has a timeout of 30 s
+        timeout_seconds=API_SECONDS,
         memory_mb=512,
         reserved_concurrency=parts.config.reserved_concurrency.callbacks,
         environment=parts.settings("JOBS_TABLE", "RUNS_TABLE", "SHARDS") | {"DUECOURSE_CALLBACK_URL": queue.queue_url},

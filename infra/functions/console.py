@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 from aws_cdk import Aws
+from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from duecourse.version import VERSION
-from infra.console_files import console_code
+from infra.bundling import Made, code
 from infra.functions.auth import Auth
 from infra.functions.python_function import PythonFunction
 from infra.parts import SharedResources
@@ -40,7 +41,7 @@ class Console(Construct):
             description="Duecourse: the console's files",
             timeout_seconds=10,
             memory_mb=256,  # with 128, the first visit's files (a megabyte) take noticeably longer
-            code=console_code(),
+            code=_code(),
             layers=False,
             environment={
                 "DUECOURSE_CONSOLE_SETTINGS": json.dumps(  # CDK's own function omits null
@@ -61,3 +62,12 @@ class Console(Construct):
                 "DUECOURSE_CONSOLE_CONNECT": "" if login is None else " ".join(login.origins),
             },
         )
+
+
+def _code() -> lambda_.Code:
+    def made() -> Made:
+        from infra.console_files import console  # builds with npm, and only where there is no built console
+
+        return console()
+
+    return code("console", made)

@@ -9,6 +9,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from duecourse.domain.targets.kinds import TARGETS
+from duecourse.limits import OPERATIONS_LANE
 from infra.functions.live_alias import LiveAlias, Release
 from infra.functions.python_function import PythonFunction
 from infra.nag import acknowledge_wildcards
@@ -16,6 +17,7 @@ from infra.parts import SharedResources
 from infra.settings.lanes_config import CALLBACK_CONCURRENCY, CALLBACK_LANE
 from infra.settings.stores_config import beginning_of
 from infra.settings.targets_config import AllowedTargetsConfig
+from infra.stores.tables import ACTIVE_INDEX, ENDED_INDEX
 
 
 def target_arns(stack: Stack, allowed: AllowedTargetsConfig) -> list[str]:
@@ -90,6 +92,11 @@ class Execute(Construct):
             "deployment of this stack.",
             target_arns(Stack.of(self), parts.config.allowed_targets),
         )
+        # Operations find their runs with the indexes, and delayed runs by their timers, and record their commands.
+        operations = self.functions[OPERATIONS_LANE]
+        indexes = [parts.runs.index_arn(ENDED_INDEX), parts.runs.index_arn(ACTIVE_INDEX)]
+        operations.allow(["dynamodb:Query"], [parts.jobs.arn, *indexes])
+        operations.allow(["dynamodb:BatchWriteItem"], [parts.runs.arn])
         for worker in self.functions.values():
             worker.function.node.add_dependency(rights)  # no message is received before the permissions exist
 
@@ -110,7 +117,7 @@ class Execute(Construct):
             allow_recursion=True,  # a run can send messages for its waits and attempts
             environment={
                 "DUECOURSE_LANE": name,
-                "DUECOURSE_LATE_SECONDS": str(parts.config.alarms.lateness_seconds[name]),
+                "DUECOURSE_FAILED_SHARE": str(parts.config.alarms.failed_share),
                 "DUECOURSE_QUEUE_URL": queue.queue_url,
                 "DUECOURSE_BULK_URL": bulk.queue_url,
                 "DUECOURSE_CALLBACK_URL": parts.lanes.callbacks.queue_url,
@@ -119,6 +126,7 @@ class Execute(Construct):
                 "DUECOURSE_REGION": Aws.REGION,
                 **parts.settings(
                     *("JOBS_TABLE", "RUNS_TABLE", "RUN_RETENTION_DAYS", "SHARDS", "DEATHS_TOPIC_ARN"),
+                    *("LOOKAHEAD_SECONDS", "HORIZON_SECONDS", "REQUESTS_PER_SECOND", "BURST"),
                     *("MAX_RECEIVE_COUNT", "PRIVATE_TARGETS", "BUS_NAME", "RESULTS_BUCKET", "SECRET_STORE"),
                     *("ALLOWED_TARGETS", "RESULT_BUCKETS"),
                 ),
@@ -154,7 +162,8 @@ class Execute(Construct):
 
     def _statements(self) -> Iterator[iam.PolicyStatement]:
         """Yield the permissions that every worker has. Transactions require no separate action."""
-        job = ("GetItem", "PutItem", "UpdateItem")  # PutItem is for timers, and for pausing jobs that fail repeatedly
+        # BatchGetItem is for limits of keys, PutItem for timers, and for pausing jobs that fail repeatedly.
+        job = ("GetItem", "BatchGetItem", "PutItem", "UpdateItem")
         # BatchGetItem and UpdateItem are for the ends of steps in a workflow's run; DeleteItem is for wait queues.
         record = ("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem", "Query")
         for actions, resource in (

@@ -17,7 +17,7 @@ from constructs import Construct
 from infra.functions.python_function import PythonFunction
 from infra.nag import acknowledge_wildcards
 from infra.observability.alarms import AlarmSpec, Severity, WatchedMetric, make_alarms
-from infra.observability.metrics import failures
+from infra.observability.metrics import failures, ours
 from infra.queues.notices import NoticeTopics
 from infra.settings.config import StageConfig
 
@@ -27,16 +27,24 @@ immediately.
 """
 
 
+MINUTE = 60
+
+FAILURE_SHARE = 0.001
+"""The share of failed batches that must be exceeded in a minute."""
+
+
 class Release(Construct):
     """The part that all canaries of a stage share: the alarm on failures that new code reports.
 
-    The alarms that roll a deployment back need only one datapoint. A false alarm costs another deployment, but a missed
-    alarm costs runs.
+    It needs a share of the batches in two minutes, so that a rare fault of a large stage does not roll a good version
+    back. The alarm on the errors of a new version needs only one datapoint.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, notices: NoticeTopics) -> None:
         super().__init__(scope, construct_id)
         self.config, self.notices = config, notices
+        counted = failures(config, "release", seconds=MINUTE)
+        batches = ours(config, "execute", "MessagesReceived", statistic="SampleCount", seconds=MINUTE)
         (self.alarm,) = make_alarms(
             self,
             config,
@@ -44,12 +52,22 @@ class Release(Construct):
                 name="release-failing",
                 severity=Severity.TICKET,
                 notifies=False,
-                means="rounds failed, cursors were quarantined, or workers failed or could not read a "
-                "message. A deployment in progress is rolled back.",
+                means=f"in two of three minutes, for more than {FAILURE_SHARE:.1%} of the batches: rounds failed, "
+                "cursors were quarantined, or workers failed or could not read a message. A deployment in progress is "
+                "rolled back.",
                 first="find the cause in the log of Dispatch or of the lane's function, correct it and deploy again.",
                 find="filter action in ['round_failed', 'cursor_quarantined', 'message_failed', 'message_unreadable'] "
                 "| stats count() by action, tenant, job_id, error",
-                watches={"failures": WatchedMetric(failures(config, "release", seconds=60), 0)},
+                watches={"failures": WatchedMetric(counted, 0)},
+                expression=cloudwatch.MathExpression(
+                    # SUM leaves out a metric without data: rounds also fail while no worker receives a batch.
+                    expression=f"IF(failures > {FAILURE_SHARE} * SUM([failures, batches]), 1, 0)",
+                    using_metrics={"failures": counted, "batches": batches},
+                    period=Duration.seconds(MINUTE),
+                    label="failures of a release",
+                ),
+                periods=2,
+                of=3,
             ),
             notices,
         )

@@ -4,7 +4,7 @@ import platform
 from collections.abc import Sequence
 from typing import cast
 
-from aws_cdk import Annotations, Duration, RemovalPolicy
+from aws_cdk import Annotations, Aws, Duration, Fn, RemovalPolicy
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -93,6 +93,14 @@ class PythonFunction(Construct):
         traced = runtime.config.tracing and not scheduled
         self.timeout_seconds = timeout_seconds
         self.memory_mb = memory_mb
+        self.environment = {
+            "DUECOURSE_STAGE": runtime.config.stage,
+            "POWERTOOLS_SERVICE_NAME": "duecourse",
+            "POWERTOOLS_METRICS_NAMESPACE": runtime.config.metrics_namespace,
+            "POWERTOOLS_LOG_LEVEL": "INFO",
+            **({} if runtime.config.standby is None else {"DUECOURSE_FENCE": runtime.config.standby.fence}),
+            **environment,
+        }
         self.log_group = log_group(self, runtime.config, runtime.encryption)
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         self.log_group.grant_write(self.role)
@@ -117,13 +125,7 @@ class PythonFunction(Construct):
             # If there are versions (live_alias.py), old ones are kept, because an operator may have to roll back to
             # them.
             current_version_options=lambda_.VersionOptions(removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE),
-            environment={
-                "DUECOURSE_STAGE": runtime.config.stage,
-                "POWERTOOLS_SERVICE_NAME": "duecourse",
-                "POWERTOOLS_METRICS_NAMESPACE": runtime.config.metrics_namespace,
-                "POWERTOOLS_LOG_LEVEL": "INFO",
-                **environment,
-            },
+            environment=self.environment,
         )
 
         if traced:
@@ -185,11 +187,17 @@ def _scale(mapping: lambda_.EventSourceMapping, max_concurrency: int | None, pol
         )
 
 
-def log_group(scope: Construct, config: StageConfig, encryption: Encryption) -> logs.LogGroup:
-    """Return a log group with a retention time. It outlives the stack in stages that retain data."""
+def log_group(
+    scope: Construct, config: StageConfig, encryption: Encryption, *, folder: str | None = None
+) -> logs.LogGroup:
+    """Return a log group with a retention time. It outlives the stack in stages that retain data. With a `folder`, its
+    name begins with it, and ends with the stack's own id, so that a later stack of the stage can be created.
+    """
+    stack_id = Fn.select(2, Fn.split("/", Aws.STACK_ID))
     return logs.LogGroup(
         scope,
         "Logs",
+        log_group_name=None if folder is None else f"{folder}/{config.stack_name}-{stack_id}",
         retention=LOG_RETENTION[config.log_retention_days],
         removal_policy=removal_policy(retain=config.retain_data),
         **encryption.logs,

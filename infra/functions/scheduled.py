@@ -6,9 +6,10 @@ from aws_cdk import aws_events_targets as targets
 from constructs import Construct
 
 from infra.functions.python_function import PythonFunction
+from infra.nag import acknowledge_wildcards
 from infra.parts import SharedResources
 from infra.stores.archive import ArchiveStore
-from infra.stores.tables import ACTIVE_INDEX, DEAD_INDEX, DUE_INDEX
+from infra.stores.tables import ACTIVE_INDEX, DUE_INDEX, ENDED_INDEX
 
 QUARTER = Duration.minutes(15)
 """Index repair and the audit start more often than they have new work, so that they continue the work of an invocation
@@ -61,7 +62,7 @@ class Scheduled(Construct):
 def tick(scope: Construct, parts: SharedResources, archive: ArchiveStore) -> PythonFunction:
     """Return the tick: once a minute, it sends a message for each shard with due work. A missed or late tick does not
     delay runs within the lookahead. The tick also detects what other functions cannot report: queues that are not read,
-    maintenance functions that do not run, and an archive function that does not read its stream.
+    maintenance functions that do not run, an archive function that does not read its stream, and too small a quota.
     """
     letters = [archive.failures, *([] if parts.bus.failures is None else [parts.bus.failures])]
     function = Scheduled(
@@ -78,6 +79,7 @@ def tick(scope: Construct, parts: SharedResources, archive: ArchiveStore) -> Pyt
         settings={
             "DUECOURSE_LETTERS_URLS": " ".join(queue.queue_url for queue in letters),
             "DUECOURSE_ARCHIVE_SOURCE": archive.source,
+            "DUECOURSE_ACCOUNT_CONCURRENCY": str(parts.config.account_concurrency),
             "DUECOURSE_PING_URL": parts.config.ping_url or "none",
             **parts.settings("JOBS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "SHARD_QUEUE_URL", "PRIVATE_TARGETS"),
             **parts.lanes.environment,
@@ -96,6 +98,8 @@ def tick(scope: Construct, parts: SharedResources, archive: ArchiveStore) -> Pyt
         arn_format=ArnFormat.COLON_RESOURCE_NAME,
     )
     function.allow(["lambda:GetEventSourceMapping"], [source])
+    function.allow(["lambda:GetAccountSettings"], ["*"])
+    acknowledge_wildcards(function, "Lambda has no resources for the quotas of the account.", ["*"])
     return function
 
 
@@ -159,7 +163,7 @@ def repair(scope: Construct, parts: SharedResources) -> PythonFunction:
     record = ("GetItem", "BatchGetItem", "Query", "PutItem", "BatchWriteItem")
     function.allow([f"dynamodb:{action}" for action in record], [parts.runs.arn])
     # Runs that wait for a key of their job.
-    function.allow(["dynamodb:Query"], [parts.runs.index_arn(DEAD_INDEX), parts.runs.index_arn(ACTIVE_INDEX)])
+    function.allow(["dynamodb:Query"], [parts.runs.index_arn(ENDED_INDEX), parts.runs.index_arn(ACTIVE_INDEX)])
     function.allow(["sqs:SendMessage"], parts.lanes.arns)  # the first occurrences of an edited job
     return function
 

@@ -50,7 +50,7 @@ class AlarmSpec:
     """The alarm goes off if `periods` of the last `of` periods are in alarm. The default of `of` is `periods`."""
     section: str | None = None
     notifies: bool = True
-    """Whether the topics are notified. Otherwise only CodeDeploy evaluates the alarm."""
+    """Whether the topic of the severity is notified. Otherwise only CodeDeploy evaluates the alarm."""
     silence: bool = False
     """The alarm goes off below 1, and if there is no data."""
 
@@ -95,7 +95,8 @@ def _alarm(
         datapoints_to_alarm=spec.periods,
         treat_missing_data=missing.BREACHING if spec.silence else missing.NOT_BREACHING,
     )
-    for action in notices.actions(spec.severity) if spec.notifies else ():
+    if spec.notifies:
+        action = notices.action(spec.severity)
         alarm.add_alarm_action(action)
         alarm.add_ok_action(action)
     return alarm

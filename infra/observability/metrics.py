@@ -23,7 +23,9 @@ def ours(
     statistic: str = "Sum",
     seconds: int = FIVE_MINUTES,
 ) -> cloudwatch.Metric:
-    """Return a metric of a function of the stage, in all lanes. `Lateness` also exists in one lane."""
+    """Return a metric of a function of the stage, in all lanes. `Lateness` also exists in one lane, and
+    `FailuresBeyond` only.
+    """
     dimensions = {"service": "duecourse", "function": function} | ({} if lane is None else {"lane": lane})
     return _metric(config.metrics_namespace, name, dimensions, statistic, seconds)
 
@@ -51,13 +53,6 @@ def of_function(
 ) -> cloudwatch.Metric:
     """Return Lambda's metric of a function, for all its versions and aliases."""
     return _metric("AWS/Lambda", name, {"FunctionName": function.function_name}, statistic, seconds)
-
-
-def of_account(name: str, *, seconds: int = 60) -> cloudwatch.Metric:
-    """Return Lambda's metric of all functions of the account in the region (AWS Lambda Developer Guide, "Monitoring
-    concurrency").
-    """
-    return _metric("AWS/Lambda", name, {}, "Maximum", seconds)
 
 
 def of_api(api_id: str, name: str, *, seconds: int) -> cloudwatch.Metric:

@@ -15,7 +15,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from duecourse.limits import LANES
 from infra.observability.alarms import AlarmSpec, Severity, WatchedMetric
-from infra.observability.metrics import FIVE_MINUTES, failures, of_account, of_api, of_function, ours
+from infra.observability.metrics import FIVE_MINUTES, failures, of_api, of_function, ours
 from infra.parts import Monitored
 from infra.settings.config import StageConfig
 
@@ -83,18 +83,21 @@ def _working(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
         periods=2,  # each queue is looked at every other minute
         of=5,
     )
-    yield page(
-        name="concurrency-exhausted",
-        means=f"all {config.account_concurrency} concurrent executions of the account have been in use for three "
-        "minutes. Lambda throttles the workers, and runs start late. Runs are delayed; after an hour, their "
-        "messages become dead letters.",
-        first="find the functions that use them, including functions of other applications; then raise the account's "
-        "quota.",
-        find="duecourse doctor (quotas, functions)",
-        watches={"claimed": WatchedMetric(of_account("ClaimedAccountConcurrency"), config.account_concurrency - 1)},
-        periods=3,
-    )
     workers = {lane: watched.functions[f"Execute{lane.capitalize()}"].function for lane in LANES}
+    throttles = {lane: of_function(worker, "Throttles", seconds=MINUTE) for lane, worker in workers.items()}
+    yield page(
+        name="workers-throttled",
+        means="in three of the last five minutes, Lambda throttled workers: their reserved concurrency is too small "
+        f"(0 stops them), or all {config.account_concurrency} concurrent executions of the account are in use. Runs "
+        "are delayed; after an hour, their messages become dead letters.",
+        first="check the reserved concurrency of the lane's function, then the account's quota and the functions that "
+        "use it, including those of other applications.",
+        find="duecourse doctor (quotas, functions)",
+        watches={lane: WatchedMetric(each, 0) for lane, each in throttles.items()},
+        expression=_math(f"SUM([{', '.join(throttles)}])", MINUTE, "throttled invocations", **throttles),
+        periods=3,
+        of=5,
+    )
     counted = failures(config, "workers")
     errors = {lane: of_function(worker, "Errors") for lane, worker in workers.items()}
     batches = ours(config, "execute", "MessagesReceived", statistic="SampleCount")
@@ -119,30 +122,37 @@ def _working(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
 
 def _running(config: StageConfig) -> Iterator[AlarmSpec]:
     limits = config.alarms.lateness_seconds
+    # The 95th percentile is above the limit if more than 5% of the runs are late. A metric without data has no value,
+    # so an idle lane does not count.
+    lateness = partial(ours, config, "execute", "Lateness", statistic="p95", seconds=MINUTE)
+    late = {lane: WatchedMetric(lateness(lane=lane), 1000 * limit) for lane, limit in limits.items()}
+    # One failure fewer than the smallest number that pages.
+    most = (config.alarms.failed_attempts - 1) * (1 - config.alarms.failed_share)
+    failed = {lane: WatchedMetric(ours(config, "execute", "FailuresBeyond", lane=lane), most) for lane in limits}
     yield page(
         name="runs-late",
-        means="in two of the last five minutes, workers report that at least 5% of their runs start late ("
+        means="in two of the last five minutes, more than 5% of the runs of a lane started late ("
         + ", ".join(f"{lane} {seconds} s" for lane, seconds in limits.items())
         + ").",
         first="find the bottleneck: workers at their maximum concurrency, a burst, a tenant, or slow rounds.",
         find="filter action = 'run_settled' and lateness_seconds > 5 | "
         "stats count(), max(lateness_seconds) by tenant, job_id",
-        watches={"failures": WatchedMetric(failures(config, "late", seconds=MINUTE), 0)},
+        watches=late,
+        expression=_highest(late, MINUTE, "milliseconds beyond the limit"),
         periods=2,
         of=5,
     )
     yield page(
         name="targets-failing",
-        means="in two of the last three minutes, workers report that at least 5% of their attempts fail, on at "
-        "least a fifth of their targets and on at least three of them.",
+        means=f"in five minutes, many attempts of a lane failed: {config.alarms.failed_attempts} or more if all "
+        f"failed, and more than {config.alarms.failed_share:.0%} of many attempts.",
         first=(
             "check the common causes: the network, an allow-list, a role, secrets. Pause the jobs while their targets "
             "are unavailable; then redrive the runs."
         ),
         find="filter action = 'run_settled' and state in ['DEAD', 'RETRYING'] | stats count() by tenant, job_id, error",
-        watches={"failures": WatchedMetric(failures(config, "targets", seconds=MINUTE), 0)},
-        periods=2,
-        of=3,
+        watches=failed,
+        expression=_highest(failed, FIVE_MINUTES, "failures beyond the limit"),
     )
     yield page(
         name="runs-lost-or-duplicated",
@@ -173,6 +183,12 @@ def _api(watched: Monitored) -> AlarmSpec:
         periods=3,
         of=5,
     )
+
+
+def _highest(watches: Mapping[str, WatchedMetric], seconds: int, label: str) -> cloudwatch.MathExpression:
+    """Return an expression that is above 0 if one of the metrics is above its value."""
+    beyond = ", ".join(f"{name} - {watch.above:g}" for name, watch in watches.items())
+    return _math(f"MAX([{beyond}])", seconds, label, **{name: watch.metric for name, watch in watches.items()})
 
 
 def _ratio(

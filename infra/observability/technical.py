@@ -11,7 +11,7 @@ from infra.observability.charts import Row, chart, heading, states, weighted
 from infra.observability.metrics import FIVE_MINUTES, counted, of_function, of_queue, of_table, ours
 from infra.parts import Monitored
 from infra.settings.config import StageConfig
-from infra.stores.tables import ACTIVE_INDEX, DEAD_INDEX, DUE_INDEX, STATE_INDEX, TENANT_INDEX
+from infra.stores.tables import ACTIVE_INDEX, DUE_INDEX, ENDED_INDEX, STATE_INDEX, TENANT_INDEX
 
 UNITS = ("ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits")
 
@@ -200,6 +200,6 @@ def _stores(watched: Monitored) -> list[tuple[str, str, str | None]]:
         ("jobs, index tenant", jobs, TENANT_INDEX),
         ("jobs, index state", jobs, STATE_INDEX),
         ("runs", runs, None),
-        ("runs, index dead", runs, DEAD_INDEX),
+        ("runs, index ended", runs, ENDED_INDEX),
         ("runs, index active", runs, ACTIVE_INDEX),
     ]

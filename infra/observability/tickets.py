@@ -10,6 +10,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from duecourse.checks.metrics import FAILED, IN_TIME, REQUESTS, STARTS
 from duecourse.checks.objectives import LATENESS_SECONDS, TARGETS
+from duecourse.limits import REFUSED_CALLBACKS
 from infra.observability.alarms import AlarmSpec, Severity, WatchedMetric
 from infra.observability.metrics import FIVE_MINUTES, failures, of_api, of_queue, ours
 from infra.parts import Monitored
@@ -24,6 +25,12 @@ allow. Such an hour uses a quarter of a day's budget.
 
 FEWEST = 10
 """The minimum number of late runs or failed requests in an hour for the alarm."""
+
+FEWEST_REFUSED = 50
+"""The minimum number of refused requests in five minutes for a ticket."""
+
+REFUSED_SHARE = 0.5
+"""The share of refused requests that must be exceeded. For callbacks, see `REFUSED_CALLBACKS`."""
 
 ticket = partial(AlarmSpec, severity=Severity.TICKET)
 
@@ -44,18 +51,54 @@ def tickets(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
         watches={"failures": counted if config.alarms.metric_math else WatchedMetric(depth, 0)},
     )
     yield _budget(config, watched)
+    yield from _refusals(config, watched)
     yield ticket(
         name="maintenance-failing",
         means="dead letters could not be processed; index repair, the audit or the clean-up failed or has not "
         "succeeded for two hours; the archive function has stopped reading its stream or has given up on a batch; "
-        "outcomes or results of runs were rejected; or the tick could not run these checks.",
+        "outcomes or results of runs were rejected; the account's concurrency is less than the setting; or the tick "
+        "could not run these checks.",
         first="read the error in the log of the function. Common causes: throttling, a missing permission, a disabled "
         "rule or event source, a defect. The next invocation tries again.",
         find="filter action in ['dead_letter_failed', 'dead_letter_unreadable', 'repair_failed', 'audit_failed', "
         "'audit_waits', 'clean_up_failed', 'archive_failed', 'event_refused', 'result_lost', 'maintenance_silent', "
-        "'archive_stopped', 'letters_waiting', 'watch_failed', 'entry_not_checked', 'calendar_not_followed'] | "
-        "stats count() by action, tenant, job_id, error",
+        "'archive_stopped', 'letters_waiting', 'watch_failed', 'quota_below_setting', 'entry_not_checked', "
+        "'calendar_not_followed'] | stats count() by action, tenant, job_id, error",
         watches={"failures": WatchedMetric(failures(config, "maintenance"), 0)},
+    )
+
+
+def _refusals(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
+    refused, requests = (of_api(watched.api_id, name, seconds=FIVE_MINUTES) for name in ("4xx", "Count"))
+    yield ticket(
+        name="api-refusing",
+        means=f"in two of the last three periods of five minutes, more than {REFUSED_SHARE:.0%} of at least "
+        f"{FEWEST_REFUSED} API requests were refused (4xx). Jobs continue to fire.",
+        first="list the refusals by status and problem. 401: the issuer's keys, its audience, expired tokens. 429: a "
+        "tenant's limits, or the gateway's.",
+        find="filter action = 'request_refused' | stats count() by status, problem, tenant",
+        # Without requests, nothing has a value.
+        expression=cloudwatch.MathExpression(
+            expression=f"IF(refused >= {FEWEST_REFUSED}, refused - {REFUSED_SHARE} * requests, 0)",
+            using_metrics={"refused": refused, "requests": requests},
+            period=Duration.seconds(FIVE_MINUTES),
+            label="refused beyond the share",
+        ),
+        periods=2,
+        of=3,
+    )
+    beyond = ours(config, "callbacks", "RefusalsBeyond")
+    yield ticket(
+        name="callbacks-refused",
+        means=f"in two of the last three periods of five minutes, more than {REFUSED_CALLBACKS:.0%} of at least "
+        f"{FEWEST_REFUSED} heartbeats and results of programs were refused. Their attempts miss their deadlines and "
+        "are repeated.",
+        first="list the refusals by status and problem: 401: programs use the token of an earlier attempt, or a key "
+        "that the stage no longer has.",
+        find="filter action = 'request_refused' | stats count() by status, problem, run_id",
+        watches={"refusals": WatchedMetric(beyond, (FEWEST_REFUSED - 1) * (1 - REFUSED_CALLBACKS))},
+        periods=2,
+        of=3,
     )
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
+from duecourse.settings.reading import problem_of
+
 KINDS = ("cognito", "jwt", "iam", "none")
 CLAIM = "tenant"
 MAX_CLAIM_LENGTH = 64
+MAX_AUDIENCES = 50
+"""The maximum number of audiences of a JWT authorizer (Amazon API Gateway Developer Guide, "HTTP API quotas")."""
 OPEN_TO_READ = ("/v1/health", "/v1/openapi.json")
 """Routes without authorization that only read. `infra/functions/api.py` has the callback routes."""
 WELL_KNOWN = ("/.well-known/openid-configuration", "/.well-known/jwks.json")
@@ -73,6 +77,8 @@ class AuthConfig:
             yield "issuer", "must be an https address"
         if not self.audience or not all(self.audience):
             yield "audience", "must be the audience of the tokens: set audience in settings/<stage>.json"
+        if len(self.audience) > MAX_AUDIENCES:
+            yield "audience", f"must have at most {MAX_AUDIENCES} entries, which is API Gateway's limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +104,8 @@ class LimitsConfig:
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield each invalid field with its requirement."""
         for field in fields(self):
-            if getattr(self, field.name) < 1:
-                yield field.name, "must be at least 1"
+            if problem := problem_of(field.name, getattr(self, field.name)):
+                yield field.name, problem
         if self.burst < self.requests_per_second:
             yield "burst", "must be at least requests_per_second"
 

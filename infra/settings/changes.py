@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
+from difflib import get_close_matches
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -15,28 +16,38 @@ CHANGEABLE = (
     "alarms",
     "allowed_targets",
     "api",
+    "api_domain",
     "archive",
     "audit_segments",
     "completed_job_retention_days",
     "lanes",
     "limits",
+    "list_successes",
     "log_retention_days",
     "loop_detection",
     "oidc_keys",
     "reserved_concurrency",
     "result_buckets",
+    "run_index_partitions",
     "run_retention_days",
     "shards",
+    "standby",
     "tasks",
     "throughput",
     "tracing",
 )
 """The fields of `StageConfig` that a deployment can change in part."""
 
-FIXED = frozenset({"timeout_seconds", "batch_size", "metric_math"})
-"""Fields of these settings that depend on the code or on the emulator, and so cannot be changed."""
+FIXED = frozenset({"timeout_seconds", "batch_size", "metric_math", "here"})
+"""Fields of these settings that depend on the code, the emulator or the region, and so cannot be changed."""
 
-_WORDS = {int: "a whole number", bool: "true or false", str: "a string"}
+_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}
+
+
+def proposed(name: str, known: Collection[str]) -> str | None:
+    """Return a question for the setting that was meant; None if no name is similar."""
+    similar = get_close_matches(name, known, n=1, cutoff=0.7)
+    return f"did you mean {similar[0]}?" if similar else None
 
 
 def changed(config: StageConfig, given: Mapping[str, Any]) -> StageConfig:
@@ -82,7 +93,8 @@ def _changed(current: Any, given: Any, kind: Any, where: str, wrong: list[str]) 
         fits, expected = isinstance(given, list) and all(isinstance(each, str) for each in given), "a list of strings"
         given = tuple(given) if fits else given
     else:
-        fits, expected = type(given) is kind, _WORDS[kind]
+        fits = type(given) is kind or (kind is float and type(given) is int)
+        expected = _WORDS[kind]
     if not fits:
         wrong.append(f"{where} must be {expected}{' or null' if NoneType in options else ''}")
     return given
@@ -97,7 +109,8 @@ def _parts(
         return
     for name, value in given.items():
         if name not in known:
-            wrong.append(f"{where}.{name} is not a setting; {where} has {', '.join(sorted(known))}")
+            others = proposed(name, known) or f"{where} has {', '.join(sorted(known))}"
+            wrong.append(f"{where}.{name} is not a setting; {others}")
             continue
         before = current.get(name) if isinstance(current, Mapping) else getattr(current, name, None)
         yield name, _changed(before, value, known[name], f"{where}.{name}", wrong)

@@ -11,11 +11,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from duecourse.limits import LANES, MAX_DELAY_SECONDS, MAX_SHARDS, MESSAGE_RETENTION_DAYS, METRICS_NAMESPACE
+from duecourse.limits import (
+    LANES,
+    MAX_DELAY_SECONDS,
+    MAX_RUN_INDEX_PARTITIONS,
+    MAX_SHARDS,
+    MESSAGE_RETENTION_DAYS,
+    METRICS_NAMESPACE,
+    RUN_INDEX_PARTITIONS,
+    UNRESERVED_CONCURRENCY,
+)
+from duecourse.settings.reading import problem_of
 from infra.settings.alarms_config import AlarmsConfig
 from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
+from infra.settings.domain_config import ApiDomainConfig
 from infra.settings.lanes_config import MAX_MAX_CONCURRENCY, MIN_MAX_CONCURRENCY, LaneConfig
-from infra.settings.stores_config import ArchiveConfig, StageBuckets, bucket_problems, key_problem
+from infra.settings.stores_config import OWN, ArchiveConfig, StageBuckets, StandbyConfig, bucket_problems, key_problem
 from infra.settings.targets_config import AllowedTargetsConfig, task_problems
 from infra.settings.throughput_config import ThroughputConfig
 
@@ -33,11 +44,18 @@ COGNITO_WORDS = ("aws", "amazon", "cognito")
 PING_URL = re.compile(r"https://[!-~]{1,500}")
 TENANT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 KEY_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
+OF_FUNCTIONS = frozenset(
+    {
+        *("shards", "lookahead_seconds", "horizon_seconds", "run_retention_days", "completed_job_retention_days"),
+        *("account_concurrency", "max_receive_count", "repair_hours", "audit_segments", "run_index_partitions"),
+    }
+)
+"""The settings that functions read; `duecourse.settings` has their bounds."""
+
+EMAIL = re.compile(r"[^@\s,;<>]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+")
+
 MAX_TOKEN_KEYS = 3
 DOCS_URL = re.compile(r"https?://[!-~]{1,200}")
-
-UNRESERVED_CONCURRENCY = 100
-"""The concurrency that AWS keeps unreserved (Lambda Developer Guide, "Configuring reserved concurrency")."""
 
 
 class ConfigError(ValueError):
@@ -81,6 +99,8 @@ class StageConfig:
     default_precision: str
     private_targets: str
     log_retention_days: int
+    api_domain: ApiDomainConfig | None = None
+    """The domain name of the API. None: only the endpoint of API Gateway, which also works with a domain name."""
     allowed_targets: AllowedTargetsConfig = field(default_factory=AllowedTargetsConfig)
     """The resources that jobs can call in addition to HTTP."""
     tasks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -106,6 +126,12 @@ class StageConfig:
     """Whether the functions use this machine's Python and processor (the local stack) instead of AWS's latest."""
     lookahead_seconds: int = 300
     horizon_seconds: int = 840
+    run_index_partitions: int = RUN_INDEX_PARTITIONS
+    """The number of partitions in which a tenant's ended runs in one state are listed, of 1,000 writes a second each. A
+    deployment can increase it on a live system, but never decrease it: the runs in the others would not be listed.
+    """
+    list_successes: bool = True
+    """Whether successful runs are listed across jobs. Each costs a write unit."""
     run_retention_days: int = 90
     archive: ArchiveConfig = field(default_factory=ArchiveConfig)
     """The archive of runs after `run_retention_days`."""
@@ -151,6 +177,8 @@ class StageConfig:
     """Whether X-Ray traces requests to the API, and runs from their worker to HTTP targets (docs/observability.md)."""
     loop_detection: bool = True
     """Whether Lambda detects recursive loops in the stage's region. Workers must then be exempt."""
+    standby: StandbyConfig | None = None
+    """The second region. None: the stage has only one."""
 
     def __post_init__(self) -> None:
         """Raise ConfigError with all invalid settings."""
@@ -172,6 +200,12 @@ class StageConfig:
     def runbooks(self) -> str:
         """The page with a section for each alarm."""
         return f"{self.docs_url or 'docs'}/runbooks.md"
+
+    @property
+    def most_concurrent(self) -> int:
+        """The maximum number of concurrent executions of the lanes, and the reserved ones."""
+        lanes = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in self.lanes.values())
+        return lanes + self.reserved_concurrency.whole
 
     @property
     def refuses_deletion(self) -> bool:
@@ -199,6 +233,11 @@ class StageConfig:
                 f"must be one of {', '.join(map(str, LOG_RETENTION_DAYS))}",
             ),
             ("shards", 1 <= self.shards <= MAX_SHARDS, f"must be between 1 and {MAX_SHARDS}"),
+            (
+                "run_index_partitions",
+                RUN_INDEX_PARTITIONS <= self.run_index_partitions <= MAX_RUN_INDEX_PARTITIONS,
+                f"must be between {RUN_INDEX_PARTITIONS} and {MAX_RUN_INDEX_PARTITIONS}, and never less than before",
+            ),
             ("lanes", tuple(self.lanes) == LANES, f"must be {', '.join(LANES)}"),
             ("default_precision", self.default_precision in {"second", "exact"}, "must be second or exact"),
             ("private_targets", self.private_targets in {"allow", "refuse"}, "must be allow or refuse"),
@@ -254,7 +293,11 @@ class StageConfig:
                 and all(KEY_NAME.fullmatch(name) for name in self.oidc_keys),
                 f"must be at most {MAX_TOKEN_KEYS} different names of 1 to 32 lowercase letters, digits and -",
             ),
-            ("alarm_email", self.alarm_email is None or "@" in self.alarm_email, "must be an e-mail address"),
+            (
+                "alarm_email",
+                self.alarm_email is None or EMAIL.fullmatch(self.alarm_email) is not None,
+                "must be an e-mail address such as you@example.com",
+            ),
         ]
         for name in ("tick", "dispatch", "api", "callbacks"):
             reserved = getattr(self.reserved_concurrency, name)
@@ -264,8 +307,7 @@ class StageConfig:
         # It is also the number of shards that the queue's event source processes concurrently.
         fits = (self.reserved_concurrency.dispatch or 0) <= MAX_MAX_CONCURRENCY
         checks.append(("reserved_concurrency.dispatch", fits, f"must not be more than {MAX_MAX_CONCURRENCY}"))
-        taken = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in self.lanes.values())
-        taken += self.reserved_concurrency.whole
+        taken = self.most_concurrent
         fits = taken <= self.account_concurrency
         checks.append(
             (
@@ -278,7 +320,12 @@ class StageConfig:
         fits = not self.reserved_concurrency.whole or with_rest <= self.account_concurrency
         remedy = f"must be at least {with_rest}, because AWS keeps {UNRESERVED_CONCURRENCY} unreserved"
         checks.append(("account_concurrency", fits, remedy))
-        yield from ((name, problem) for name, fine, problem in checks if not fine)
+        found = [(name, problem) for name, fine, problem in checks if not fine]
+        yield from found
+        # The functions would not start with other values.
+        for name in sorted(OF_FUNCTIONS - {name for name, _ in found}):
+            if problem := problem_of(name, getattr(self, name)):
+                yield name, problem
         for name, lane in self.lanes.items():
             yield from ((f"lanes.{name}.{field}", problem) for field, problem in lane.problems())
             if self.runs_on_this_machine and (lane.pollers is not None or lane.bulk_pollers is not None):
@@ -288,8 +335,15 @@ class StageConfig:
                 )
         if self.deployment == "canary" and self.runs_on_this_machine:
             yield "deployment", "must be all_at_once on the local stage, because the emulator has no CodeDeploy"
+        if self.api_domain is not None and self.runs_on_this_machine:
+            yield "api_domain", "must be null on the local stage, because the emulator does not serve other domains"
         if problem := key_problem(self.encryption_key):
             yield "encryption_key", problem
+        if self.standby is not None:
+            if self.auth.kind == "cognito":
+                yield "auth", "must be jwt or iam with standby, because a user pool is lost with its region"
+            if self.encryption_key == OWN:
+                yield "encryption_key", "must be none or an ARN with standby: the replica needs a key before its stack"
         on_this_machine = self.runs_on_this_machine
         for part, problems in {
             "throughput": self.throughput.problems(on_this_machine=on_this_machine),
@@ -298,8 +352,10 @@ class StageConfig:
             "auth": self.auth.problems(on_this_machine=on_this_machine),
             "limits": self.limits.problems(),
             "api": self.api.problems(),
+            "api_domain": () if self.api_domain is None else self.api_domain.problems(),
             "allowed_targets": self.allowed_targets.problems(),
             "tasks": task_problems(self.tasks),
             "result_buckets": bucket_problems(self.result_buckets),
+            "standby": () if self.standby is None else self.standby.problems(),
         }.items():
             yield from ((f"{part}.{field}", problem) for field, problem in problems)

@@ -7,11 +7,11 @@ the file for one deployment. If it changes the kind of authorization, the file's
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from infra.settings.changes import CHANGEABLE
+from infra.settings.changes import CHANGEABLE, proposed
 from infra.settings.config import ConfigError
 
 TEXTS = (
@@ -24,6 +24,7 @@ TEXTS = (
     "docs_url",
     "encryption_key",
     "issuer",
+    "like",
     "operator_tenant",
     "ping_url",
     "tenant_claim",
@@ -43,11 +44,15 @@ def with_deployment_settings(
 
     Values other than strings are returned as JSON, as in `-c` options. Raises ConfigError for a file that is not an
     object with the names above (each at most once), and for a text setting that is empty or not a string. Also raises
-    it for the file of an unknown stage; otherwise the file would be ignored, and the stage deployed without it.
+    it for the file of a stage that is not known and has no `like`; otherwise the file would be ignored, and the stage
+    deployed without it.
     """
     for file in sorted(folder.glob("*.json")):
-        if file.stem not in stages:
-            raise ConfigError(f"settings/{file.name} does not belong to a stage; the stages are {', '.join(stages)}")
+        if file.stem not in stages and "like" not in _read(file):
+            raise ConfigError(
+                f"settings/{file.name} does not belong to a stage; the stages are {', '.join(stages)}, and those "
+                'whose file names one of them, such as {"like": "prod"}'
+            )
     kept = _read(folder / f"{context('stage')}.json")
     if context("auth") not in (None, "jwt"):
         passed_over = {"issuer", "audience", "console_client", "console_scope"}
@@ -63,19 +68,33 @@ def with_deployment_settings(
 
 
 def _read(file: Path) -> dict[str, str]:
-    if not file.is_file():
-        return {}
-    where = f"settings/{file.name}"
+    return read_settings(file, f"settings/{file.name}") if file.is_file() else {}
+
+
+def read_settings(file: Path, where: str) -> dict[str, str]:
+    """Return the settings in a file by name, in the format of `-c` options. `where` names the file in errors. Raises
+    ConfigError.
+    """
     try:
         found = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=_once)
+    except OSError as error:
+        raise ConfigError(f"{where} cannot be read: {error.strerror or error}") from error
     except _TwiceError as error:
         raise ConfigError(f"{where}: {error} occurs twice; keep one of them") from error
     except ValueError as error:
         raise ConfigError(f"{where} must be JSON: {error}") from error
     if not isinstance(found, dict):
         raise ConfigError(f'{where} must be an object, such as {{"alarm_email": "you@example.com"}}')
+    return checked_settings(found, where)
+
+
+def checked_settings(found: Mapping[str, Any], where: str) -> dict[str, str]:
+    """Return settings in the format of `-c` options. Raises ConfigError for an unknown name, and for a text setting
+    that is empty or not a string.
+    """
+    settings = f"the settings are {', '.join(DEPLOYMENT_SETTINGS)}"
     wrong = [
-        f"{name} is not a setting; the settings are {', '.join(DEPLOYMENT_SETTINGS)}"
+        f"{name} is not a setting; {proposed(name, DEPLOYMENT_SETTINGS) or settings}"
         for name in found
         if name not in DEPLOYMENT_SETTINGS
     ]

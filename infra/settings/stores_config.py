@@ -1,4 +1,6 @@
-"""The archive of a stage's expired runs, the key of its stores, and the tenants' buckets for results."""
+"""The archive of a stage's expired runs, the key of its stores, the tenants' buckets for results, and the standby in
+another region.
+"""
 
 from __future__ import annotations
 
@@ -82,6 +84,13 @@ def key_problem(key: str | None) -> str | None:
     return f"must be none, {OWN} or the ARN of a KMS key (arn:aws:kms:...:key/..., no alias), not {key!r}"
 
 
+def foreign_key(key: str | None, region: str) -> str | None:
+    """Return the fault of a key of another region than the stage's (empty: not known yet), or None."""
+    if key is None or key == OWN or not region or key.split(":")[3] == region:
+        return None
+    return f"must be a key of {region}, not of {key.split(':')[3]}: AWS encrypts only with keys of the same region"
+
+
 MAX_BUCKETS_BYTES = 1_000
 """The maximum size of the buckets in the environment of a function, which has 4 KB for all variables (AWS Lambda
 Developer Guide, "Lambda quotas").
@@ -140,3 +149,51 @@ def _prefix_problems(prefixes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         others = [each for each, other in valid.items() if each != tenant and prefix.startswith(other)]
         if others:
             yield tenant, f"must not be within the prefix of {others[0]}, whose results would be in the same folder"
+
+
+_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]")
+
+
+@dataclass(frozen=True, slots=True)
+class StandbyConfig:
+    """The second region of a stage, whose tables are replicas (docs/decisions/023-standby.md). Both regions have the
+    same settings.
+    """
+
+    home: str
+    """The region whose stack creates the tables."""
+    region: str
+    """The region whose stack uses their replicas."""
+    jobs_table: str | None = None
+    """The tables' names, which are the same in both regions. The first deployment in `home` determines them."""
+    runs_table: str | None = None
+    runs_stream: str | None = None
+    """The ARN of the stream of the runs table's replica in `region`."""
+    here: str = ""
+    """The region of this deployment, if it is known; otherwise a template for `home` is made."""
+
+    @property
+    def uses_replicas(self) -> bool:
+        """Whether this deployment uses the replicas."""
+        return self.here == self.region
+
+    @property
+    def fence(self) -> str:
+        """The region of this deployment, for the functions."""
+        return self.here or self.home
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Yield each invalid field with its requirement."""
+        for name in ("home", "region"):
+            if not _REGION.fullmatch(getattr(self, name)):
+                yield name, "must be the name of a region, such as eu-west-1"
+        if self.home == self.region:
+            yield "region", "must be another region than home"
+        if self.here not in ("", self.home, self.region):
+            yield "region", f"must be {self.here}, or the stage must be deployed to {self.home} or {self.region}"
+        if self.uses_replicas:
+            for name in ("jobs_table", "runs_table", "runs_stream"):
+                if getattr(self, name) is None:
+                    yield name, f"must be set in {self.region}; docs/operations.md shows the commands that print it"
+        if self.runs_stream is not None and not self.runs_stream.startswith("arn:"):
+            yield "runs_stream", "must be an ARN (LatestStreamArn of the replica)"

@@ -58,8 +58,8 @@ class ThroughputConfig:
     tenant: WarmThroughput | None = None
     """The indexes of `jobs` that are written only for new, changed, ended and deleted jobs: `tenant` and `state`."""
     runs: WarmThroughput | None = None
-    dead: WarmThroughput | None = None
-    """The index of `runs` that is written only for deaths and redrives."""
+    ended: WarmThroughput | None = None
+    """The index of `runs` that is written once for each run that ends, and twice for each failed attempt."""
     active: WarmThroughput | None = None
     """The index of `runs` that is written only for runs that wait and for long calls."""
 

@@ -25,6 +25,7 @@ COLUMNS = {
     "finished_at": "string",
     "attempt_started_at": "string",
     "next_attempt_at": "string",
+    "duration_seconds": "double",
     "lateness_seconds": "double",
     "attempts": "int",
     "max_attempts": "int",

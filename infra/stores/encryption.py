@@ -159,12 +159,15 @@ def _log_groups(stack: Stack, name: str) -> iam.PolicyStatement:
     The bus construct adds the statement for EventBridge. docs/security.md shows both statements, for a key of the
     account.
     """
-    groups = stack.format_arn(
-        service="logs",
-        resource="log-group",
-        resource_name=f"{name}-*",
-        arn_format=ArnFormat.COLON_RESOURCE_NAME,
-    )
+    groups = [
+        stack.format_arn(
+            service="logs",
+            resource="log-group",
+            resource_name=f"{folder}{name}-*",
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+        )
+        for folder in ("", "/aws/vendedlogs/")
+    ]
     return iam.PolicyStatement(
         sid="LogGroups",
         principals=[iam.ServicePrincipal(f"logs.{Aws.REGION}.{Aws.URL_SUFFIX}")],

@@ -23,9 +23,20 @@ class Table(Construct):
         encryption: Encryption,
         throughput: WarmThroughput | None,
         stream: dynamodb.StreamViewType | None = None,
+        replica: str | None = None,
+        replica_stream: str | None = None,
     ) -> None:
+        """`replica` is the name of a replica that already exists; the stack then creates no table. `replica_stream` is
+        the ARN of its stream.
+        """
         super().__init__(scope, construct_id)
-        self.table = dynamodb.Table(
+        self._own: dynamodb.Table | None = None
+        if replica is not None:
+            self.table = dynamodb.Table.from_table_attributes(
+                self, "Table", table_name=replica, table_stream_arn=replica_stream
+            )
+            return
+        self.table = self._own = dynamodb.Table(
             self,
             "Table",
             partition_key=dynamodb.Attribute(name="PK", type=dynamodb.AttributeType.STRING),
@@ -52,8 +63,12 @@ class Table(Construct):
         *,
         projection: dynamodb.ProjectionType = dynamodb.ProjectionType.ALL,
     ) -> None:
-        """Add a global index of the items that have both key attributes. `kind` is the type of the sort key."""
-        self.table.add_global_secondary_index(
+        """Add a global index of the items that have both key attributes. `kind` is the type of the sort key. A replica
+        has the indexes of its table.
+        """
+        if self._own is None:
+            return
+        self._own.add_global_secondary_index(
             index_name=name,
             partition_key=dynamodb.Attribute(name=partition, type=dynamodb.AttributeType.STRING),
             sort_key=dynamodb.Attribute(name=sort, type=kind),
@@ -83,6 +98,11 @@ def _warm(wanted: WarmThroughput | None) -> dynamodb.WarmThroughput | None:
     return dynamodb.WarmThroughput(read_units_per_second=wanted.reads, write_units_per_second=wanted.writes)
 
 
+REPLICATED = dynamodb.StreamViewType.NEW_AND_OLD_IMAGES
+"""The view type of the streams of tables that have replicas, or can get them: it cannot be changed later
+(docs/decisions/023-standby.md). The archive only needs old images.
+"""
+
 DUE_INDEX = "due"
 TENANT_INDEX = "tenant"
 STATE_INDEX = "state"
@@ -92,17 +112,26 @@ class JobsTable(Table):
     """The table of definitions, cursors, timers and watermarks."""
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
-        rates = config.throughput
-        super().__init__(scope, construct_id, config=config, encryption=encryption, throughput=rates.jobs)
+        rates, standby = config.throughput, config.standby
+        super().__init__(
+            scope,
+            construct_id,
+            config=config,
+            encryption=encryption,
+            throughput=rates.jobs,
+            stream=None if standby is None else REPLICATED,
+            replica=standby.jobs_table if standby is not None and standby.uses_replicas else None,
+        )
         # Finds cursors by time. The index is sparse: an exhausted or paused job has no slot.
         self.add_index(DUE_INDEX, "slot", "due", dynamodb.AttributeType.NUMBER, rates.due)
         # Lists a tenant's jobs. The index is sparse: only the definition has the two attributes.
         self.add_index(TENANT_INDEX, "tenant", "job_id", dynamodb.AttributeType.STRING, rates.tenant)
-        # Lists a tenant's paused or completed jobs. The index is sparse: an active job does not have the attribute.
+        # Lists a tenant's paused or completed jobs, and quarantined cursors. The index is sparse: an active job and its
+        # cursor do not have the attribute.
         self.add_index(STATE_INDEX, "state_key", "job_id", dynamodb.AttributeType.STRING, rates.tenant)
 
 
-DEAD_INDEX = "dead"
+ENDED_INDEX = "ended"
 ACTIVE_INDEX = "active"
 
 
@@ -110,19 +139,20 @@ class RunsTable(Table):
     """The table of runs. Expired records are archived from their old image in the stream."""
 
     def __init__(self, scope: Construct, construct_id: str, *, config: StageConfig, encryption: Encryption) -> None:
-        rates, images = config.throughput, dynamodb.StreamViewType.OLD_IMAGE
+        rates, standby = config.throughput, config.standby
+        replica = standby if standby is not None and standby.uses_replicas else None
         super().__init__(
-            scope, construct_id, config=config, encryption=encryption, throughput=rates.runs, stream=images
+            scope,
+            construct_id,
+            config=config,
+            encryption=encryption,
+            throughput=rates.runs,
+            stream=REPLICATED,
+            replica=None if replica is None else replica.runs_table,
+            replica_stream=None if replica is None else replica.runs_stream,
         )
-        # Lists a tenant's unsuccessful runs by state and time. The index is sparse: other runs do not have these
-        # attributes.
-        self.add_index(DEAD_INDEX, "dead_key", "died_at", dynamodb.AttributeType.NUMBER, rates.dead)
-        # Lists a tenant's waiting runs and long calls. It has only the keys, so that a heartbeat does not write it.
-        self.add_index(
-            ACTIVE_INDEX,
-            "active_key",
-            "active_since",
-            dynamodb.AttributeType.NUMBER,
-            rates.active,
-            projection=dynamodb.ProjectionType.KEYS_ONLY,
-        )
+        # List a tenant's runs by state and time: those whose last attempt has ended, and waiting runs and long calls.
+        # The indexes have only the keys, so that an entry is small and a heartbeat does not write it.
+        keys, number = dynamodb.ProjectionType.KEYS_ONLY, dynamodb.AttributeType.NUMBER
+        self.add_index(ENDED_INDEX, "ended_key", "ended_at", number, rates.ended, projection=keys)
+        self.add_index(ACTIVE_INDEX, "active_key", "active_since", number, rates.active, projection=keys)

@@ -2,7 +2,7 @@
 
     python -m scripts.drill [--json] [NAME ...]
 
-Without names, all drills run (an hour). The exit code is 1 if a drill loses an occurrence, a command of a
+Without names, all drills run (over an hour). The exit code is 1 if a drill loses an occurrence, a command of a
 page fails, or `duecourse doctor` finds the stage unhealthy after a drill. Needs bash, jq and the AWS command line, as
 the pages do.
 """
@@ -14,8 +14,6 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -69,12 +67,7 @@ def play(project: Project, chosen: list[Drill], screen: Screen) -> list[tuple[Dr
     results: list[tuple[Drill, Outcome | str]] = []
     try:
         with Receiver(log) as receiver, drill_stage(project, folder / "stage", screen.step, receiver, log) as stage:
-
-            @contextmanager
-            def other() -> Iterator[DrillStage]:
-                with drill_stage(project, folder / "region", screen.step, receiver, log) as new:
-                    yield new
-
+            other = Other(project, folder, screen.step, receiver, log)
             stage.start_jobs()
             for drill in chosen:
                 screen.step("drill", f"{drill.name}: {drill.about}")

@@ -9,12 +9,17 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
+from duecourse.cli.local.demo.receiver import CallLog, Receiver
+from duecourse.cli.local.deployment import Step
 from duecourse.cli.local.emulator.environment import ACCOUNT, REGION
+from duecourse.cli.local.project import Project
 from duecourse.cli.terminal import CliError
+from scripts.drill import standby
 from scripts.drill.pages import Commands
-from scripts.drill.stage import EVERY, JOBS, DrillStage, Outcome
+from scripts.drill.stage import EVERY, JOBS, DrillStage, Outcome, drill_stage
 
 OPERATIONS, UPGRADING, RUNBOOKS = "operations.md", "upgrading.md", "runbooks.md"
 STOP_ALL = Commands(OPERATIONS, "Pausing everything", 3)
@@ -36,8 +41,21 @@ OUTAGE_SECONDS = 60.0
 AHEAD = timedelta(minutes=15)
 """Messages are sent at most this long before their run is due."""
 BROKEN = 'raise ImportError("a bad release")\n'
-Other = Callable[[], AbstractContextManager[DrillStage]]
-"""Deploys a stage in another region: another emulator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Deploys a stage in another region: another emulator."""
+
+    project: Project
+    folder: Path
+    step: Step
+    receiver: Receiver
+    log: CallLog
+
+    def __call__(self) -> AbstractContextManager[DrillStage]:
+        """Return a context in which the stage is deployed."""
+        return drill_stage(self.project, self.folder / "region", self.step, self.receiver, self.log)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +154,7 @@ def _deleted_table(stage: DrillStage, output: str) -> Outcome:
     if output == "RunsTable":
         stage.run(
             'aws dynamodb update-table --table-name "$TABLE" --stream-specification '
-            "StreamEnabled=true,StreamViewType=OLD_IMAGE",
+            "StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES",
             TABLE=table,
         )
         lists = LIST_ARCHIVE.text()
@@ -193,6 +211,14 @@ def lost_region(stage: DrillStage, other: Other) -> Outcome:
             new.run("aws dynamodb delete-table --table-name duecourse-restored")
         new.run(_started())
         result = _backfilled(new, since, copied + AHEAD)
+    stage.run(_started())
+    return result
+
+
+def lost_region_with_standby(stage: DrillStage, other: Other) -> Outcome:
+    """Lose the region of another stage, which has a standby, and let the standby work."""
+    stage.run(STOP_ALL.text())  # only the other stage works
+    result = standby.play(other.project, other.folder / "standby", other.step, _backfilled)
     stage.run(_started())
     return result
 
@@ -274,6 +300,13 @@ DRILLS = (
         "operations.md#a-region-is-lost",
         lost_region,
         "another emulator is the other region; the drill copies the items as AWS Backup would",
+    ),
+    Drill(
+        "standby",
+        "the region of a stage with a standby is lost",
+        "operations.md#a-stage-with-a-standby",
+        lost_region_with_standby,
+        "the drill copies the items; of each item, the standby gets the version of a moment of the last five seconds",
     ),
 )
 """The drills, in the order in which `make drill` runs them."""

@@ -30,6 +30,7 @@ MISSED = 100
 SETTLE_SECONDS = 420.0
 HEALTHY_SECONDS = 180.0
 POLL_SECONDS = 2.0
+READ_SECONDS = aws.READ_SECONDS
 OPEN = frozenset({"QUEUED", "RUNNING", "RETRYING", "WAITING"})
 LAST_LINES = 12
 
@@ -62,9 +63,17 @@ class DrillStage:
     """A deployed stack, its jobs and their receiver."""
 
     def __init__(
-        self, stack: Stack, client: Client, receiver: Receiver, log: CallLog, root: Path, output: Path
+        self,
+        stack: Stack,
+        client: Client,
+        receiver: Receiver,
+        log: CallLog,
+        root: Path,
+        output: Path,
+        region: str = REGION,
     ) -> None:
         """`output` is the file that receives the output of all commands."""
+        self.region = region
         self.stack = stack
         self.client = client
         self.receiver = receiver
@@ -94,20 +103,20 @@ class DrillStage:
 
     def aws(self, service: str) -> Any:
         """Return a boto3 client of the emulator."""
-        return aws.client(self.stack.endpoint, service)
+        return aws.client(self.stack.endpoint, service, self.region)
 
     def output_of(self, name: str) -> str:
         """Return an output of the stack."""
-        found = aws.stack(self.stack.endpoint, STACK_NAME) or {"Outputs": []}
+        found = aws.stack(self.stack.endpoint, STACK_NAME, self.region) or {"Outputs": []}
         outputs: dict[str, str] = {each["OutputKey"]: each["OutputValue"] for each in found["Outputs"]}
         return outputs[name]
 
     def run(self, commands: str, **variables: str) -> str:
         """Run commands in the checkout, as an operator does. Return their output. Raises CliError if one fails."""
-        given = environment.base(os.environ, self._output.parent) | {
+        given = environment.base(os.environ, self._output.parent, self.region) | {
             "AWS_ENDPOINT_URL": self.stack.endpoint,
             "STAGE": STAGE,
-            "AWS_REGION": REGION,
+            "AWS_REGION": self.region,
             "AWS_PAGER": "",
             "DUECOURSE_API": self.stack.api,
             **variables,

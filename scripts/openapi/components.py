@@ -22,6 +22,7 @@ from duecourse.api.bodies.validation import OF_THE_WORKFLOW
 from duecourse.api.routes.table import ROUTES
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.runs.api_keys import KEY_ID_PATTERN, KEY_PATTERN
+from duecourse.domain.runs.operations import OPERATION_ID
 from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
 
 Schema = dict[str, Any]
@@ -225,6 +226,7 @@ TAGS: Mapping[str, str] = {
     "runs": "The runs of occurrences and their outcomes.",
     "callbacks": "Reports of the program that works on a run, sent with the run's token.",
     "dead letters": "Runs that failed permanently.",
+    "operations": "Redrives and cancellations of many runs, which continue without their caller.",
     "workflows": "Jobs that run a graph of other jobs, their steps.",
     "schedules": "Validation and previews of schedules.",
     "calendars": "Named lists of excluded days that jobs share.",
@@ -301,6 +303,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "CalendarId": _path("calendar_id", "The id of the calendar.", f"^{ID_PATTERN}$", "de-bank"),
     "LimitKey": _path("limit_key", "The concurrency key.", f"^{CONCURRENCY_KEY_PATTERN}$", "crm-eu"),
     "KeyId": _path("key_id", "The id of the API key.", f"^{KEY_ID_PATTERN}$", "3f1c9a7be04d5528"),
+    "OperationId": _path("operation_id", "The id of the operation.", f"^{OPERATION_ID}$", "op-q7pVnCk2Xw8sLr4e"),
     "ApiKey": _path("key", "The API key.", f"^{KEY_PATTERN}$", "dck_team.EXAMPLE-of-a-key-1234567890"),
     "Instant": _path(
         "instant",
@@ -343,6 +346,11 @@ HEADERS: dict[str, dict[str, Any]] = {
         "schema": {"type": "string", "pattern": '^"[0-9]+-[0-9]+"$'},
         "example": '"1795262400000-1"',
     },
+    "ListTag": {
+        "description": "The version of the page, for If-None-Match.",
+        "schema": {"type": "string", "pattern": '^W/"[0-9a-f]{32}"$'},
+        "example": 'W/"0f343b0931126a20f133d67c2b018a3b"',
+    },
     "RequestId": {
         "description": "The id of this request in the logs; problem documents contain it too.",
         "schema": {"type": "string"},
@@ -367,6 +375,7 @@ HEADERS: dict[str, dict[str, Any]] = {
 """The headers of responses by component name."""
 
 HEADER_NAMES = {name: "-".join(re.findall("ETag|[A-Z][a-z]+", name)).lower() for name in HEADERS} | {
+    "ListTag": "etag",
     "RequestId": "x-request-id",
     "CorrelationId": "x-correlation-id",
 }

@@ -184,6 +184,9 @@ def _security(route: Route) -> list[Document]:
 
 def _responses(route: Route) -> Document:
     answers = {str(status): _reply(route, status, answer) for status, answer in route.answers.items()}
+    if get_origin(route.answers.get(HTTPStatus.OK)) is PageAnswer:
+        unchanged = "Not Modified: the page still has the ETag in the request header If-None-Match."
+        answers["304"] = {"description": unchanged, "headers": _headers(*_IDS, "ListTag")}
     for refusal in _refusals(route):
         status = str(refusal[0])
         if status in answers:  # a regular response with the status of an error
@@ -223,7 +226,7 @@ _TAGGED = (JobAnswer, WorkflowAnswer, WorkflowPutAnswer, SingleCalendarAnswer, P
 def _reply(route: Route, status: int, answer: Any) -> Document:
     if answer is None:
         return {"description": f"{phrase(status)}.", "headers": _headers(*_IDS)}
-    tagged = ("ETag",) if answer in _TAGGED else ()
+    tagged = ("ETag",) if answer in _TAGGED else ("ListTag",) if get_origin(answer) is PageAnswer else ()
     made = status == HTTPStatus.CREATED or (route.method == "POST" and (201 in route.answers or answer is RunAnswer))
     document: Document = {
         "description": f"{phrase(status)}: {cleandoc((get_origin(answer) or answer).__doc__).splitlines()[0]}",

@@ -14,7 +14,7 @@ from duecourse.api.answers import (
     job_document,
 )
 from duecourse.api.bodies.definition_body import JobBody, WorkflowBody
-from duecourse.api.bodies.job_answer import JobAnswer, JobPatch
+from duecourse.api.bodies.job_answer import JobAnswer, JobPatch, JobSummaryAnswer
 from duecourse.api.bodies.models import Body, Rules, write_json
 from duecourse.api.bodies.validation import read_job, read_workflow
 from duecourse.api.bodies.workflow_answer import (
@@ -54,6 +54,12 @@ from duecourse.api.routes.manual import (
     SkipBody,
     SkippedAnswer,
 )
+from duecourse.api.routes.operations import (
+    OperationAnswer,
+    OperationBody,
+    OperationEstimateAnswer,
+    OperationsAnswer,
+)
 from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseManyBody, ResumeBody, ResumeManyBody
 from duecourse.api.routes.runs import CancelledRunsAnswer, CancelRunsBody, ExplainedAnswer, RunPayloadAnswer
 from duecourse.api.routes.service import (
@@ -92,6 +98,7 @@ RUN: Document = {
     "finished_at": "2026-11-21T03:00:00.320Z",
     "attempt_started_at": "2026-11-21T03:00:00.041Z",
     "next_attempt_at": None,
+    "duration_seconds": 0.279,
     "lateness_seconds": 0.041,
     "attempts": 1,
     "max_attempts": 3,
@@ -150,6 +157,7 @@ SKIPPED_RUN: Document = RUN | {
     "started_at": None,
     "finished_at": None,
     "attempt_started_at": None,
+    "duration_seconds": None,
     "lateness_seconds": None,
     "attempts": 0,
     "result": None,
@@ -402,15 +410,17 @@ UPCOMING: Document = {
     "to": "2026-11-23T10:00:00Z",
     "step": 3600,
     "buckets": [
-        {"at": "2026-11-22T02:00:00Z", "runs": 13, "jobs": [{"id": "ledger", "runs": 12}, {"id": JOB_ID, "runs": 1}]}
+        {"at": "2026-11-22T02:00:00Z", "runs": 13, "jobs": [{"id": "ledger", "runs": 12}, {"id": JOB_ID, "runs": 1}]},
+        {"at": "2026-11-22T18:00:00Z", "runs": 1, "jobs": [{"id": "remind", "runs": 1}]},
     ],
-    "runs": 13,
+    "runs": 14,
     "jobs": 4,
     "paused": 1,
     "late": 1,
     "late_jobs": ["ledger"],
     "uncounted": 1,
     "uncounted_jobs": ["broken"],
+    "delayed_runs": [{"id": "remind.20261122T180000Z.m3kQ1xEo2", "job_id": "remind", "due": "2026-11-22T18:00:00Z"}],
     "next_cursor": None,
 }
 
@@ -457,6 +467,16 @@ STATS: Document = {
     },
     "status": "ok",
     "tick": {"last": "2026-11-21T10:00:00Z", "age_seconds": 12.345},
+    "by_hour": {
+        "since": "2026-11-20T11:00:00Z",
+        "until": "2026-11-21T11:00:00Z",
+        "as_of": "2026-11-21T10:00:12Z",
+        "counted_from": "2026-11-21T09:00:00Z",
+        "items": [
+            {"hour": "2026-11-21T09:00:00Z", "succeeded": 58, "dead": 1, "retried": 2, "skipped": 0, "cancelled": 0},
+            {"hour": "2026-11-21T10:00:00Z", "succeeded": 1, "dead": 0, "retried": 0, "skipped": 0, "cancelled": 0},
+        ],
+    },
 }
 
 TENANTS: Document = {
@@ -536,12 +556,44 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
         "waiting runs of a job": {"job_id": JOB_ID, "state": ["QUEUED"]},
         "look first": {"state": ["QUEUED", "RETRYING"], "tag": "billing", "dry_run": True},
     },
+    OperationBody: {
+        "dead runs since midnight": {"kind": "redrive", "since": "2026-11-21T00:00:00Z", "per_minute": 60},
+        "waiting runs of a job": {"kind": "cancel", "job_id": JOB_ID, "state": ["QUEUED"]},
+    },
     WorkflowBody: {"nightly": NEW_WORKFLOW},
     RerunBody: {"from a job": {"from": ["load-eu"]}},
     SpreadPlanBody: {"two": {"ids": ["nightly", "rebuild"], "within_minutes": 30}},
     PreviewBody: {"nightly": {"schedule": "0 3 * * *", "timezone": "Europe/Berlin", "count": 1}},
 }
 """The examples by model and name."""
+
+OPERATION: Document = {
+    "id": "op-q7pVnCk2Xw8sLr4e",
+    "kind": "redrive",
+    "filter": {
+        "job_id": None,
+        "tag": "billing",
+        "state": ["DEAD"],
+        "error": None,
+        "since": "2026-11-21T00:00:00Z",
+        "until": None,
+    },
+    "per_minute": 60,
+    "limit": None,
+    "expected": 412,
+    "scope_tags": None,
+    "state": "RUNNING",
+    "reason": None,
+    "done": 40,
+    "refused": 0,
+    "skipped": {"job_deleted": 2},
+    "searched_to": "2026-11-21T02:10:04.310Z",
+    "created_by": "ann",
+    "created_at": "2026-11-21T09:15:00.000Z",
+    "updated_at": "2026-11-21T09:15:45.120Z",
+    "ended_at": None,
+    "expires_at": "2026-11-22T09:15:00Z",
+}
 
 SPREAD_PLAN: Document = {
     "within_minutes": 30,
@@ -565,6 +617,10 @@ SPREAD_PLAN: Document = {
 
 _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     JobAnswer: JOB,
+    JobSummaryAnswer: {
+        **{name: JOB[name] for name in JobSummaryAnswer.__annotations__ if name != "last_states"},
+        "last_states": ["SUCCEEDED", "SUCCEEDED", "DEAD"],
+    },
     RunAnswer: RUN,
     SingleRunAnswer: RUN | {"attempt_list": [ATTEMPT]},
     RunPayloadAnswer: {
@@ -584,6 +640,9 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     CalendarAnswer: CALENDAR,
     KeyAnswer: KEY,
     KeysAnswer: {"items": [KEY]},
+    OperationAnswer: OPERATION,
+    OperationsAnswer: {"items": [OPERATION]},
+    OperationEstimateAnswer: {"runs": 412, "skipped": {"job_deleted": 2}, "more": False},
     TriggeredAnswer: {
         "id": "nightly.20261121T091500Z.m9f3c1a7b2d4e",
         "job_id": JOB_ID,

@@ -36,9 +36,11 @@ def scene_of(release: str) -> dict[str, Any]:
 
 
 def within(old: Any, new: Any) -> bool:
-    """Whether all that the old reading has is in the new one; fields of now may come on top."""
+    """Whether all that the old reading has is in the new one; fields of now may come on top. What a run does not have
+    is empty in an old reading, and not in the new one if no run in its state can have it.
+    """
     if isinstance(old, dict) and isinstance(new, dict):
-        return all(name in new and within(value, new[name]) for name, value in old.items())
+        return all(within(value, new[name]) if name in new else not value for name, value in old.items())
     if isinstance(old, list) and isinstance(new, list):
         return len(old) == len(new) and all(within(*pair) for pair in zip(old, new, strict=True))
     return bool(old == new)

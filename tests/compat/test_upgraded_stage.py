@@ -28,7 +28,7 @@ from tests.support.waiting import PATIENCE_SECONDS, awaited
 PREVIOUS = releases()[-1]
 HOURLY = {"schedule": "rate(1 hour)"}
 WITH_TOKEN = {"headers": {"X-Token": "{{callback_token}}"}}
-JOBS = ("waiting", "retrying", "dead", "line", "delayed")
+JOBS = ("waiting", "retrying", "dead", "queued", "delayed")
 CALLBACK = {"completion": "callback", "completion_seconds": 600}
 
 
@@ -137,15 +137,15 @@ def test_upgraded_stage_work_in_flight_from_previous_release_ends_correctly_exac
     stage.create("waiting", target=WITH_TOKEN, **SOON_ONCE, **CALLBACK)
     stage.create("retrying", "/broken", **SOON_ONCE, retry={**retry, "max_attempts": 50})
     stage.create("dead", "/broken", **SOON_ONCE, retry={**retry, "max_attempts": 1})
-    stage.create("line", target=WITH_TOKEN, **HOURLY, **CALLBACK, overlap="queue")
+    stage.create("queued", target=WITH_TOKEN, **HOURLY, **CALLBACK, overlap="queue")
     stage.create("quarantined", schedule="rate(5 minutes)")
     for _ in range(2):
-        stage.run_now("line")
+        stage.run_now("queued")
     stage.spoil_cursor("quarantined")
     stage.dispatch()
     assert "slot" not in stage.cursor("quarantined")
-    stage.await_states("line", "QUEUED", "WAITING")
-    awaited("a run in the wait queue", lambda: stage.in_wait_queue("line"))
+    stage.await_states("queued", "QUEUED", "WAITING")
+    awaited("a run in the wait queue", lambda: stage.in_wait_queue("queued"))
     stage.await_states("waiting", "WAITING")
     stage.await_states("dead", "DEAD")
     awaited("the dead letter", lambda: stage.api.list_dead_runs().items)
@@ -163,10 +163,10 @@ def test_upgraded_stage_work_in_flight_from_previous_release_ends_correctly_exac
     stage.await_states("retrying", "SUCCEEDED")
     stage.complete("waiting")
     stage.await_states("waiting", "SUCCEEDED")
-    stage.complete("line")
-    stage.await_states("line", "SUCCEEDED", "WAITING")
-    stage.complete("line")
-    stage.await_states("line", "SUCCEEDED", "SUCCEEDED")
+    stage.complete("queued")
+    stage.await_states("queued", "SUCCEEDED", "WAITING")
+    stage.complete("queued")
+    stage.await_states("queued", "SUCCEEDED", "SUCCEEDED")
     (dead,) = stage.api.list_dead_runs().items
     stage.api.redrive_run(dead.id)
     stage.await_states("dead", "SUCCEEDED")

@@ -47,6 +47,8 @@ def test_dead_letters_error_group_is_inspected_and_redriven_at_a_limited_rate(
     page = open_page(console, "/dead-letters")
     expect(page.get_by_text("All 12 dead runs are loaded.")).to_be_visible()
     group = page.get_by_role("row").filter(has_text="disk … is full")
+    expect(group).to_contain_text("http.500")
+    expect(group).to_contain_text(re.compile("5 h ago.*5 min ago"))
     group.get_by_role("button", name="Show").click()
     expect(page).to_have_url(re.compile("group="))
     expect(page.get_by_role("link", name=re.compile("^2026-"))).to_have_count(6)
@@ -60,7 +62,7 @@ def test_dead_letters_error_group_is_inspected_and_redriven_at_a_limited_rate(
     assert _succeeded(dead, "mail") == 0
 
 
-def test_dead_letters_filtered_redrive_counts_all_matches_and_can_be_stopped_and_continued(
+def test_dead_letters_filtered_redrive_is_an_operation_that_survives_a_reload_and_can_be_cancelled(
     dead: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:
     page = open_page(console, "/dead-letters?tag=mail")
@@ -68,17 +70,20 @@ def test_dead_letters_filtered_redrive_counts_all_matches_and_can_be_stopped_and
     page.get_by_role("button", name="Redrive all runs that match the filters").click()
     expect(_dialog(page)).to_contain_text("All dead runs with the tag mail")
     expect(_dialog(page)).to_contain_text("6 runs will be redriven")
-    _dialog(page).get_by_label("Pace").fill("0.01")
+    _dialog(page).get_by_label("Pace").fill("0.2")
+    assert accessibility_faults(page) == []
     _dialog(page).get_by_role("button", name="Redrive 6 runs").click()
-    expect(_dialog(page)).to_contain_text("1 redriven, of 6 runs")
-    _dialog(page).get_by_role("button", name="Stop").click()
-    dead.advance(seconds=5)
-    assert _succeeded(dead, "mail") == 1
-    _dialog(page).get_by_label("Pace").fill("200")
-    _dialog(page).get_by_role("button", name="Continue").click()
-    expect(_dialog(page)).to_contain_text("6 redriven")
-    dead.advance(seconds=5)
-    assert _succeeded(dead, "mail") == 6
+    expect(_dialog(page)).to_have_count(0)
+    expect(page.get_by_text("The redrive of 6 runs has started.")).to_be_visible()
+    dead.advance(seconds=11)
+    page.reload()
+    expect(page.get_by_text("Redrive dead runs with the tag mail")).to_be_visible()
+    expect(page.get_by_text(re.compile("^2 of 6 runs done, back to the runs of"))).to_be_visible()
+    assert accessibility_faults(page) == []
+    page.get_by_role("button", name=re.compile("^Cancel the operation")).click()
+    expect(page.get_by_text("Cancelled", exact=True)).to_be_visible()
+    dead.advance(seconds=60)
+    assert _succeeded(dead, "mail") == 2
     assert _succeeded(dead, "export") == 0
 
 

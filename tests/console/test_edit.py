@@ -15,8 +15,12 @@ from tests.support.console import ServedConsole
 
 def shown(page: Page) -> dict[str, Any]:
     """The JSON beside the form."""
-    found: dict[str, Any] = json.loads(page.get_by_role("textbox", name="The job as JSON").input_value())
+    found: dict[str, Any] = json.loads(_text(page))
     return found
+
+
+def _text(page: Page) -> str:
+    return page.get_by_role("textbox", name="The job as JSON").input_value()
 
 
 def write(page: Page, **fields: str) -> None:
@@ -360,3 +364,38 @@ def test_job_editor_shows_json_as_a_tab_on_a_narrow_screen(sampled: ServedConsol
     page.get_by_role("tab", name="JSON").click()
     expect(page).to_have_url(re.compile(r"\?view=json$"))
     assert shown(page)["owner"] == "finance"
+
+
+def test_job_editor_limits_and_notices_have_fields_and_errors_are_at_their_lines(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/jobs/new")
+    write(page, Id="export", URL="https://shop.example/sync")
+    page.get_by_role("button", name="Retries, callbacks, deadlines, events").click()
+    write(page, Concurrency_key="crm", Concurrency_limit="500", Rate_per_minute="60", Rate_key="crm")
+    page.get_by_role("button", name="Add notice").click()
+    page.get_by_role("textbox", name="Job that delivers notice 1").fill("tell-slack")
+    assert shown(page)["concurrency"] == {"key": "crm", "limit": 500}
+    assert shown(page)["rate"] == {"per_minute": 60, "key": "crm"}
+    assert shown(page)["notify"] == [{"on": ["dead"], "to": {"job": "tell-slack"}}]
+    page.get_by_role("button", name="Create job").click()
+    line = next(number for number, each in enumerate(_text(page).split("\n"), 1) if '"limit"' in each)
+    expect(page.get_by_text(re.compile(rf"^Line {line}: concurrency/limit: "))).to_be_visible()
+    write(page, Concurrency_key="", Concurrency_limit="")
+    assert "concurrency" not in shown(page)
+    page.get_by_role("button", name="Create job").click()
+    expect(page.get_by_role("heading", level=1, name="export")).to_be_visible()
+    rate = scheduler.client.get_job("export").rate
+    assert rate is not None
+    assert (rate.key, rate.per_minute) == ("crm", 60)
+
+
+def test_job_editor_start_is_chosen_with_a_date_picker(console: ServedConsole, open_page: Open) -> None:
+    page = open_page(console, "/jobs/new")
+    page.get_by_role("button", name="Exclusions, daylight saving").click()
+    page.get_by_label("Date", exact=True).first.fill("2026-12-01")
+    assert "start" not in shown(page)
+    page.get_by_label("Time (UTC)").first.fill("08:30")
+    assert shown(page)["start"] == "2026-12-01T08:30:00Z"
+    page.get_by_role("textbox", name="The job as JSON").fill('{"id": "a",\n"schedule": }')
+    expect(page.get_by_text("Line 2: the JSON is not valid")).to_be_visible()

@@ -64,9 +64,9 @@ def test_limits_page_lists_nothing_after_a_key_without_waiting_runs(
 def test_limits_page_changes_and_deletes_a_limit(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     waiting(scheduler)
     page = open_page(console, "/limits/crm-eu")
-    page.get_by_role("spinbutton", name="New limit").fill("2")
+    page.get_by_role("spinbutton", name="Maximum active runs").fill("2")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("The limit of crm-eu is 2.")).to_be_visible()
+    expect(page.get_by_text("The limits of crm-eu are saved.")).to_be_visible()
     scheduler.advance(seconds=1)
     page.reload()
     expect(
@@ -132,6 +132,10 @@ def test_limits_page_and_run_page_show_a_run_that_waits_for_a_circuit_breaker(
     page.get_by_role("link", name="shop.example").click()
     expect(page.get_by_text("The circuit breaker is open after 1 failed attempt")).to_be_visible()
     expect(page.get_by_text("Waiting for the circuit breaker: 1.")).to_be_visible()
+    waits = page.get_by_role("grid", name="Runs that wait for the circuit breaker")
+    expect(
+        waits.get_by_role("row").filter(has_text=run.id).get_by_role("gridcell", name="1", exact=True)
+    ).to_be_visible()
     assert accessibility_faults(page) == []
     page.get_by_role("button", name="Let attempts start").click()
     page.get_by_role("dialog").get_by_role("button", name="Let attempts start").click()
@@ -143,3 +147,46 @@ def test_limits_page_and_run_page_show_a_run_that_waits_for_a_circuit_breaker(
     page = open_page(console, f"/runs/{run.id}")
     expect(page.get_by_text("Waits for the circuit breaker")).to_be_visible()
     expect(page.get_by_role("link", name="shop.example")).to_be_visible()
+
+
+def test_limits_page_creates_a_rate_and_a_circuit_breaker_and_confirms_zero(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/limits")
+    page.get_by_role("button", name="Create limit").click()
+    dialog = page.get_by_role("dialog", name="Create limit")
+    dialog.get_by_role("textbox", name="Key").fill("crm")
+    dialog.get_by_role("spinbutton", name="Attempts per minute").fill("40000")
+    dialog.get_by_role("spinbutton", name="Failures that open the breaker").fill("5")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_text("must be a number from 1 to 30000")).to_be_visible()
+    dialog.get_by_role("spinbutton", name="Attempts per minute").fill("30")
+    dialog.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", level=1, name="crm")).to_be_visible()
+    limit = scheduler.client.get_limit("crm")
+    assert limit.rate is not None
+    assert limit.breaker is not None
+    assert (limit.rate.per_minute, limit.rate.burst) == (30, 1)
+    assert (limit.breaker.failures, limit.breaker.open_seconds) == (5, 60)
+    page.get_by_role("spinbutton", name="Maximum active runs").fill("0")
+    page.get_by_role("button", name="Save").click()
+    question = page.get_by_role("dialog", name="Stop all runs with this key?")
+    assert scheduler.client.get_limit("crm").concurrency is None
+    question.get_by_role("button", name="Save a limit of 0").click()
+    expect(page.get_by_text("Limit: 0 (no run starts).")).to_be_visible()
+    assert scheduler.client.get_limit("crm").concurrency == 0
+
+
+def test_limits_page_does_not_overwrite_what_another_user_has_saved(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.put_limit("crm", concurrency=5)
+    page = open_page(console, "/limits/crm")
+    page.get_by_role("spinbutton", name="Maximum active runs").fill("7")
+    scheduler.advance(seconds=1)
+    scheduler.client.put_limit("crm", concurrency=6)
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("The limits of this key were changed in the meantime")).to_be_visible()
+    assert scheduler.client.get_limit("crm").concurrency == 6
+    page.get_by_role("button", name="Discard").click()
+    expect(page.get_by_role("spinbutton", name="Maximum active runs")).to_have_value("6")

@@ -23,7 +23,7 @@ def test_stage_page_shows_release_scopes_checks_and_unreadable_parts(sampled: Se
 
 def test_stage_page_shows_clock_and_lanes_with_the_oldest_message(sampled: ServedConsole, open_page: Open) -> None:
     ages = {"high": 4.0, "normal": 150.0, "low": None, "long": None}
-    figures = {"since": "2026-03-27T12:30:00Z", "step_seconds": 1800, "lateness": [], "outcomes": []}
+    figures = {"since": "2026-03-27T12:30:00Z", "step_seconds": 1800, "lateness": [], "outcomes": [], "objectives": []}
     page = open_page(sampled, "/nowhere")
     page.route(
         "**/v1/stage/metrics",

@@ -58,14 +58,14 @@ def test_workflow_pages_rerun_from_the_failed_one_of_four_steps_succeeds(
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("runs 2 steps: refunds, book.")
     dialog.get_by_role("button", name="Run 2 steps").click()
-    expect(page.get_by_text("has not started: it is QUEUED")).to_be_visible()
+    expect(page.get_by_text("2 succeeded, 1 due or active, 1 waiting")).to_be_visible()
     calls = scheduler.advance(seconds=30)
     assert [call.job_id for call in calls] == ["refunds", "book"]
     page.reload()  # it asks again by itself, too; later
     expect(page.get_by_text("4 succeeded")).to_be_visible()
     expect(page.get_by_text("close.20260328T130000Z from refunds")).to_be_visible()
     expect(steps.get_by_role("row", name=re.compile("orders SUCCEEDED"))).to_contain_text("Not run again")
-    page.goto(f"{console.url}#/workflows/close")
+    page.goto(f"{console.url}#/workflows/close?tab=runs")
     expect(page.get_by_role("grid", name="Runs").get_by_role("row").filter(has_text="rerun")).to_have_count(1)
 
 
@@ -115,13 +115,23 @@ def test_workflow_pages_run_shows_pending_upstream_steps_and_is_cancelled_with_t
 
 def test_workflow_pages_list_links_to_a_graph_whose_steps_are_links(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/workflows")
+    row = page.get_by_role("row").filter(has_text="month-end")
+    expect(row.get_by_role("img", name=re.compile("^Last 7 runs, oldest first: DEAD, SUCCEEDED"))).to_be_visible()
+    page.get_by_role("searchbox", name="Find workflows").fill("th-en")
+    expect(page).to_have_url(re.compile("search=th-en"))
     page.get_by_role("link", name="month-end").click()
+    grid = page.get_by_role("region", name="Steps and last runs")
+    expect(grid.get_by_role("link", name=re.compile("^refunds: DEAD"))).to_have_attribute(
+        "href", "#/runs/refunds.20260322T060000Z"
+    )
+    expect(grid.get_by_role("columnheader")).to_have_count(8)
+    page.get_by_role("tab", name="Runs", exact=True).click()
     runs = page.get_by_role("grid", name="Runs")
     expect(runs.get_by_role("columnheader", name="Occurrence")).to_contain_text("UTC")
     expect(runs.get_by_role("link", name="2026-03-28 06:00", exact=True)).to_have_attribute(
         "href", "#/workflows/month-end/runs/20260328T060000Z"
     )
-    page.get_by_role("tab", name="Steps").click()
+    page.get_by_role("tab", name="Steps", exact=True).click()
     jobs = page.get_by_role("grid", name="Steps of the workflow")
     expect(jobs.get_by_role("row", name=re.compile("^book"))).to_contain_text("orders, refunds")
     graph = page.get_by_role("region", name=re.compile("Graph of month-end"))
@@ -145,6 +155,11 @@ def test_workflow_pages_graph_shows_hundreds_of_steps(
     expect(links).to_have_count(400)
     place = "each => { const {x, y} = each.getBoundingClientRect(); return `${x} ${y}`; }"
     assert len(set(links.evaluate_all(f"links => links.map({place})"))) == 400
+    graph.get_by_role("searchbox", name="Find a step").fill("job-377")
+    expect(graph.get_by_role("link", name="job-377")).to_be_in_viewport()
+    size = graph.get_by_role("link", name="job-377").bounding_box()
+    assert size is not None
+    assert size["height"] > 12, "it can be read"
 
 
 def after(number: int) -> list[str]:

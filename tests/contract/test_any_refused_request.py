@@ -74,6 +74,13 @@ OWN: tuple[Mapping[str, Any], ...] = (
 )
 HOUR = {"from": "2026-11-20T00:00:00Z", "to": "2026-11-21T12:00:00Z"}
 MANY = ({"tag": "a"}, {"ids": ["daily", "nope", "once"]}, {"all": True}, {"tag": "nope"})
+OPERATIONS = (
+    {"kind": "redrive"},
+    {"kind": "redrive", "job_id": "nope"},
+    {"kind": "redrive", "state": ["QUEUED"]},
+    {"kind": "cancel", "job_id": "daily", "per_minute": 60, "limit": 1},
+    {"kind": "cancel", "tag": "a", "state": ["RETRYING", "QUEUED"]},
+)
 BODIES: dict[tuple[str, str], tuple[Any, ...]] = {
     ("POST", "/v1/jobs"): tuple({**body, "id": "new"} for body in JOB_BODIES),
     ("POST", "/v1/jobs/batch"): (
@@ -124,6 +131,8 @@ BODIES: dict[tuple[str, str], tuple[Any, ...]] = {
         {"state": ["RETRYING"]},
     ),
     ("POST", "/v1/dead-letters/redrive"): ({}, {"job_id": "nope"}, {"job_id": "daily"}, {"tag": "a"}),
+    ("POST", "/v1/operations"): OPERATIONS,
+    ("POST", "/v1/operations/estimate"): OPERATIONS,
     ("PUT", "/v1/workflows/<workflow_id>"): tuple(workflow(steps, **own) for steps in STEPS for own in OWN),
     ("PUT", "/v1/calendars/<calendar_id>"): (
         {"exclude": ["2026-12-25"]},
@@ -148,6 +157,7 @@ PLACES: dict[str, tuple[str, ...]] = {
     "limit_key": ("crm", "nope", "é"),
     "key": (KEY.text, "nope"),
     "key_id": (KEY.id, "nope"),
+    "operation_id": ("op-nonce-1", "nope", "é"),
 }
 OF_A_CHANGE = {"if-match": ('"1-1"', "*", "nope"), "if-none-match": ("*",), "idempotency-key": ("k", "l", "\x00")}
 

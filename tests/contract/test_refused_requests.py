@@ -59,6 +59,10 @@ REFUSED: dict[str, Asked] = {
     ),
     "rerun with a used key": Asked("POST", "/v1/runs/RUN/rerun", {"from": ["load"]}, headers={"idempotency-key": "r"}),
     "redrive of an unknown job": Asked("POST", "/v1/dead-letters/redrive", {"job_id": "nope"}),
+    "operation of an unknown job": Asked("POST", "/v1/operations", {"kind": "redrive", "job_id": "nope"}),
+    "operation of a state that cannot be redriven": Asked(
+        "POST", "/v1/operations", {"kind": "redrive", "state": ["QUEUED"]}
+    ),
 }
 
 

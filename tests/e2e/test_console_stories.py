@@ -81,7 +81,7 @@ def test_console_stories_paused_job_shows_who_paused_it_and_why_at_an_instant_wh
     page.get_by_role("button", name="Explain").click()
     expect(page.get_by_text(f"{shown} UTC: the job was paused")).to_be_visible()
     expect(page.get_by_text(why)).to_be_visible()
-    page.goto(address(system, f"/?job=story-held&at={due:%Y-%m-%dT%H:%M:%SZ}"))
+    page.goto(address(system, f"/why?job=story-held&at={due:%Y-%m-%dT%H:%M:%SZ}"))
     expect(page.get_by_role("region", name="Explanation")).to_contain_text(why)
     expect(page.get_by_label("Time (UTC)")).to_have_value(shown[11:])
     called = {call.job_id for call in system.log.calls if call.scheduled_at == due}

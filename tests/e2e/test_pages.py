@@ -61,7 +61,7 @@ def test_documentation_each_page_works_as_described(
     folder.mkdir()
     buses = client("events", system.stack.endpoint).list_event_buses()["EventBuses"]
     (bus,) = (each["Name"] for each in buses if each["Name"] != "default")
-    own = {"RECEIVER": target.url("/ok"), "BUS": bus, "TOPIC_ARN": system.stack.outputs.alarms_topic_arn}
+    own = {"RECEIVER": target.url("/ok"), "BUS": bus, "TOPIC_ARN": system.stack.outputs.tickets_topic_arn}
     follow(page, folder, environment | own, {"https://example.com": target.url("")})
 
 

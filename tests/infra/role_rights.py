@@ -1,8 +1,10 @@
 """The permissions of roles according to the template, and the permissions that the source needs, both by store."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
+from duecourse.limits import OPERATIONS_LANE
 from infra.stages import STAGES
 from tests.infra.conftest import LANE_OUTPUTS, Stack
 from tests.support.needed_calls import Call, needed
@@ -17,8 +19,8 @@ TRACES = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 resources).
 """
 
-METRICS = {"cloudwatch:GetMetricData"}
-"""CloudWatch has no resources for reading metrics either."""
+WITHOUT_RESOURCES = {"cloudwatch:GetMetricData": "metrics", "lambda:GetAccountSettings": "account"}
+"""Actions for which AWS has no resources, and the names that this module gives them."""
 
 KEYS_OF_STORES = {"kms:Decrypt", "kms:GenerateDataKey"}
 """Permissions with which stores use a stage's key for their callers."""
@@ -41,6 +43,7 @@ STORES = {
     "runs": "runs",
     "KmsPublicKeys": "token keys",
     "KmsTokens": "token keys",
+    "LambdaAccount": "account",
     "LambdaEventSource": "archive source",
     "SqsQueueDepths": "lanes and callbacks and shards and archive failures",
     "SqsReceived": "own queue",
@@ -64,6 +67,13 @@ NOT_GRANTED = {
     ("Reconcile", "results", "s3:PutObject"): "what the reconciler ends has no result",
 }
 """Operations that the source contains but never uses."""
+
+CARRIES_OPERATIONS = f"Execute{OPERATIONS_LANE.capitalize()}"
+OF_OPERATIONS: Mapping[str, frozenset[str]] = {
+    "jobs": frozenset({"dynamodb:Query"}),
+    "runs": frozenset({"dynamodb:BatchWriteItem"}),
+}
+"""What only the workers that carry out operations may do, by store. The code of the others is the same."""
 
 FUNCTIONS = (
     *("Api", "Archive", "Audit", "Callbacks", "Claims", "Console"),
@@ -150,7 +160,7 @@ def granted(stack: Stack, name: str) -> Rights:
         for resource in as_list(statement["Resource"]) if actions else ():
             word = word_for(stack, resource, function)
             for action in actions:
-                rights.setdefault("metrics" if action in METRICS else word, set()).add(action)
+                rights.setdefault(WITHOUT_RESOURCES.get(action, word), set()).add(action)
     return rights
 
 
@@ -193,6 +203,10 @@ def expected(stack: Stack, name: str) -> Rights:
     rights = used_by_lambda(stack, name)
     for store, actions in asked_for(stack, name).items():
         wanted = {action for action in actions if (kind_of(name), store, action) not in NOT_GRANTED}
+        if kind_of(name) == "Execute":
+            own = OF_OPERATIONS.get(store, frozenset())
+            assert own <= actions
+            wanted = wanted | own if name == CARRIES_OPERATIONS else wanted - own
         if wanted:
             rights.setdefault(store, set()).update(wanted)
     return rights
@@ -200,13 +214,15 @@ def expected(stack: Stack, name: str) -> Rights:
 
 def table(stack: Stack) -> str:
     """Return the permissions of all functions as docs/security.md shows them: without logs and traces, which are the
-    same for all. Only the workers of one lane receive callbacks.
+    same for all. Only the workers of one lane receive callbacks, and only those of another one carry out operations.
     """
     rows = ["| function | resources | actions |", "|---|---|---|"]
     seen: dict[str, Rights] = {}
     for name in sorted(stack.functions()):
         own = granted(stack, name)
         received = own.pop("callbacks", None) if kind_of(name) == "Execute" else None
+        if name == CARRIES_OPERATIONS:
+            own |= {store: own[store] - actions for store, actions in OF_OPERATIONS.items()}
         known = seen.setdefault(kind_of(name), own)
         same = {
             store: actions for store, actions in known.items() if (kind_of(name), store) != ("Execute", "callbacks")
@@ -215,6 +231,8 @@ def table(stack: Stack) -> str:
         known |= {} if received is None else {"callbacks": received}
     for kind, rights in seen.items():
         own = sorted((store, actions) for store, actions in rights.items() if store not in ("*", "logs"))
+        if kind == "Execute":
+            own += [(f"{store} (lane {OPERATIONS_LANE})", {*actions}) for store, actions in OF_OPERATIONS.items()]
         for number, (store, actions) in enumerate(own or [("nothing", {"nothing"})]):
             rows.append(f"| {'' if number else kind.lower()} | {store} | {', '.join(sorted(actions))} |")
     return "\n".join(rows)

@@ -18,7 +18,7 @@ from duecourse.cli.local.emulator.environment import STACK_NAME
 from duecourse.cli.local.project import Project
 from duecourse.cli.terminal import CliError
 
-OUTPUTS = ("ApiUrl", "DeadLetterQueueUrl", "DeathsTopicArn", "AlarmsTopicArn", "TickFunction")
+OUTPUTS = ("ApiUrl", "DeadLetterQueueUrl", "DeathsTopicArn", "PagesTopicArn", "TicketsTopicArn", "TickFunction")
 TOOLKIT = "CDKToolkit"
 
 

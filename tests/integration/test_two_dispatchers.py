@@ -19,6 +19,7 @@ from duecourse.testing.clock import SettableClock
 from duecourse.testing.outbox import Announced, RecordedEvents, StoredResults
 from duecourse.usecases.dispatch.claim import Claiming, Skipping
 from duecourse.usecases.dispatch.round import Dispatch
+from duecourse.usecases.run_counts import RunCounts
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.work_item import ReceivedMessage, WorkerRules
 from duecourse.wiring import Wiring
@@ -47,7 +48,7 @@ def test_two_dispatchers_over_one_shard_of_many_due_jobs_execute_each_exactly_on
     together(16, lambda share: [store.create(of, cursor(of)) for of in jobs[share::16]])
 
     def dispatch(_: int) -> Any:
-        claiming = Claiming(store, Skipping(runs, clock, 90), clock)
+        claiming = Claiming(store, Skipping(runs, clock, 90, RunCounts(tables.run_counts(), clock)), clock)
         round_ = Dispatch(cursors, lanes, clock, SystemRandomness(), claiming, RULES)
         return round_(0, clock.now() + PATIENCE_SECONDS)
 
@@ -60,9 +61,10 @@ def test_two_dispatchers_over_one_shard_of_many_due_jobs_execute_each_exactly_on
     assert not list(cursors.due(f"{bucket_of(now - 5)}/0000", now + 300))
 
     caller = RecordedCalls(SettableClock(float(now)))
-    wiring = Wiring[Any](SimpleNamespace(result_buckets={}, run_retention_days=90))
+    wiring = Wiring[Any](SimpleNamespace(result_buckets={}, run_retention_days=90, short_timeouts=False))
     wiring.jobs, wiring.runs, wiring.workflows = store, runs, tables.workflows(clock)
     wiring.timers, wiring.wait_queues, wiring.inputs = tables.timers(), tables.wait_queues(), tables.inputs()
+    wiring.run_count_store = tables.run_counts()
     wiring.lanes, wiring.notices, wiring.bus, wiring.results = lanes, Announced(), RecordedEvents(), StoredResults()
     execute = wiring.worker(WorkerRules(Lane.NORMAL, 5, 90), SqsReceived(sqs, url), caller)
     received = sum(together(3, lambda number: work(sqs, url, execute, number, clock.now() + PATIENCE_SECONDS)))

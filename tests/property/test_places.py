@@ -1,7 +1,7 @@
 """The places of a job whose limit of active runs was lowered: every order in which workers read and take them.
 
 Workers read all locks at one instant, and then the records of their holders one after the other. The whole worker is
-searched by test_line_protocol.py; here are more runs at once.
+searched by test_wait_queue_protocol.py; here are more runs at once.
 """
 
 from collections.abc import Callable, Collection, Iterator

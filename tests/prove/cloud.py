@@ -58,6 +58,8 @@ class Observed:
     """Messages sent to lanes, by job and minute."""
     about: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     """When messages about each run were sent to lanes, by its id."""
+    starts: Counter[str] = field(default_factory=Counter)
+    """How many of them start it at its occurrence: a round and a request may send it at the same time."""
     operations: Counter[tuple[str, str]] = field(default_factory=Counter)
     total: int = 0
     """Requests."""
@@ -286,6 +288,7 @@ class Cloud:
             self.observed.sends[said["job_id"], int(self.simulation.now // 60)] += 1
             run = f"{said['job_id']}.{compact(said['occurrence'])}{said.get('suffix', '')}"
             self.observed.about[run].append(self.simulation.now)
+            self.observed.starts[run] += said["not_before"] == said["due"]
         name = queue.send(
             body, entry.get("DelaySeconds", 0), entry.get("MessageGroupId"), entry.get("MessageDeduplicationId")
         )

@@ -55,7 +55,7 @@ def retries(random: Random, seed: int) -> Plan:
     return Plan(seed, 40.0, tuple(operations), faults, conditions, {"alpha": {"outcomes": outcomes, "seconds": 0.3}})
 
 
-def line(random: Random, seed: int) -> Plan:
+def wait_queue(random: Random, seed: int) -> Plan:
     """Runs of one job that wait in the wait queue; some of them die, are redriven, and wait again."""
     overlap = random.choice(("queue", "queue", "newest", "replace"))
     body: dict[str, Any] = TARGET | {"schedule": None, "overlap": overlap, "retry": {"max_attempts": 1}}
@@ -308,7 +308,7 @@ def turns(random: Random, seed: int) -> Plan:
 
 
 def cancels(random: Random, seed: int) -> Plan:
-    """Runs that are cancelled while they wait for their next attempt, for a callback, or in line."""
+    """Runs that are cancelled while they wait for their next attempt, for a callback, or in the wait queue."""
     body: dict[str, Any] = TARGET | {
         "schedule": None,
         "overlap": random.choice(("allow", "queue")),
@@ -327,7 +327,7 @@ def cancels(random: Random, seed: int) -> Plan:
 
 
 def held(random: Random, seed: int) -> Plan:
-    """A job of a workflow is paused while a run of it is at work and others wait in its line."""
+    """A job of a workflow is paused while a run of it is at work and others wait in its wait queue."""
     jobs = {
         name: {"job_id": name, "job": TARGET | {"retry": {"max_attempts": 1}, "overlap": "queue"}}
         for name in ("m0", "m1")
@@ -465,7 +465,7 @@ FOCUS: dict[str, Callable[[Random, int], Plan]] = {
     each.__name__: each
     for each in (
         retries,
-        line,
+        wait_queue,
         keys,
         places,
         paces,

@@ -21,6 +21,8 @@ OVERRIDES = {
     "AWS_ENDPOINT_URL_DYNAMODB": f"http://dynamodb.{REGION}.amazonaws.com",  # without TLS
     "AWS_ENDPOINT_URL_SQS": f"http://sqs.{REGION}.amazonaws.com",
     "DUECOURSE_SHARDS": "1",
+    "DUECOURSE_RUN_INDEX_PARTITIONS": "8",
+    "DUECOURSE_LIST_SUCCESSES": "true",
     "POWERTOOLS_LOG_LEVEL": "CRITICAL",
     "POWERTOOLS_METRICS_DISABLED": "true",
 }

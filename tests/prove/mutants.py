@@ -87,7 +87,7 @@ MUTANTS = (
         "an alive holder loses the lock",
         "if isinstance(holder, Final):\n        return StealLock",
         "if True:\n        return StealLock",
-        "line",
+        "wait_queue",
     ),
     Mutant("a starting holder loses the lock", "if starting and not begun:", "if False:", "busy"),
     Mutant(
@@ -142,7 +142,7 @@ MUTANTS = (
     ),
     Mutant(
         "the next run of a key is not called",
-        "            self.wait_queue.call_next(run.tenant, key_line(run.key), report)",
+        "            self.wait_queue.call_next(run.tenant, key_queue(run.key), item.report)",
         "            pass",
         "places",
     ),
@@ -178,7 +178,7 @@ MUTANTS = (
     ),
     Mutant(
         "runs overtake those that wait for a rate",
-        "(in_turn or spent.line + min(step, counted) <= at)",
+        "(in_turn or spent.given + min(step, counted) <= at)",
         "True",
         "paces",
     ),
@@ -270,8 +270,10 @@ MUTANTS = (
     ),
     Mutant(
         "a run that waits for a circuit breaker uses an attempt",
-        "waits: Queued | Retrying = _not_begun(run)",
-        "waits: Queued | Retrying = replace(_not_begun(run), attempt=int(wait.gate == 'breaker'))",
+        "waits: Queued | Retrying = becomes(run, Queued)()",
+        "waits: Queued | Retrying = becomes(run, Queued)()\n"
+        "            if wait.gate == 'breaker':\n"
+        "                waits = becomes(run, Retrying)(attempts=run.attempts, finished_at=now, not_before=not_before)",
         "probes",
     ),
     Mutant(
@@ -377,13 +379,16 @@ MUTANTS = (
         "timed",
     ),
     Mutant(
-        "a paused job of a workflow starts from its line (A.5)",
+        "a paused job of a workflow starts from its wait queue (A.5)",
         'return never("start_deadline")\n    if held := held_by_pause(request, job, now):\n        return held\n',
         'return never("start_deadline")\n',
         "held",
     ),
     Mutant(
-        "a resumption starts nothing (A.5)", "held = self.wait_queues.held(job.tenant, job.id)", "held = []", "paused"
+        "a resumption starts nothing (A.5)",
+        "held = self.parts.wait_queues.held(job.tenant, job.id)",
+        "held = []",
+        "paused",
     ),
     Mutant(
         "a worker skips for good what waited when a pause began",
@@ -402,7 +407,7 @@ MUTANTS = (
     ),
     Mutant(
         "a second pause catches up what the first one skipped",
-        "if cursor is not None and settled(self.store, self.skipping, job, cursor, self.clock.now()):",
+        "if cursor is not None and settled(self.parts.jobs, self.skipping, job, cursor, self.parts.clock.now()):",
         "if False:",
         "pauses",
     ),
@@ -422,7 +427,7 @@ MUTANTS = (
     ),
     Mutant(
         "a workflow that was deleted before its run's first write goes on (A.7)",
-        "if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:",
+        "if run.is_workflow and own_job(self.parts.jobs.get(run.tenant, run.job_id), run) is None:",
         "if False:",
         "deleted",
     ),
@@ -439,9 +444,9 @@ MUTANTS = (
         "again",
     ),
     Mutant(
-        "each late message of a line starts its next run (part 0)",
-        "if self.wait_queue.leave(message, run, line, waited=waited) or (others == 0 and line == message.line):",
-        "self.wait_queue.leave(message, run, line, waited=waited)\n            if message.waited:",
+        "each late message of a wait queue starts its next run (part 0)",
+        "if left or (others == 0 and queue == message.wait_queue):",
+        "if message.waited:",
         "crowd",
         (
             (
@@ -455,16 +460,16 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "a redriven run that waits leaves its line (part 0)",
+        "a redriven run that waits leaves its wait queue (part 0)",
         "isinstance(run, Succeeded | Cancelled | Skipped | None)",
         "run is None or run.state.final",
-        "line",
+        "wait_queue",
     ),
     Mutant(
-        "a redriven run of a deleted job stays in its line",
+        "a redriven run of a deleted job stays in its wait queue",
         "self._leave_wait_queue(item, run if run is not None and isinstance(own_job(job, run), Job) else None)",
         "self._leave_wait_queue(item, run)",
-        "line",
+        "wait_queue",
     ),
     Mutant(
         "a read that is refused quarantines a cursor (part 0)",

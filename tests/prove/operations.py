@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
@@ -10,6 +11,9 @@ from tests.prove.draw import instant
 from tests.prove.plan import Operation
 from tests.prove.targets import TargetCall
 from tests.prove.world import Reply, World
+
+TRIES, AGAIN_SECONDS = 5, 3
+"""How often, and how many seconds later, the removal of a limit is asked for again."""
 
 ALL_STATES = "QUEUED,RUNNING,WAITING,RETRYING,SUCCEEDED,DEAD,CANCELLED,SKIPPED"
 FINAL = ("SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED")
@@ -97,7 +101,13 @@ class Operator:
         match operation.what:
             case "limit":
                 body = {name: more[name] for name in ("concurrency", "rate", "breaker") if more.get(name) is not None}
-                self._note(operation, self.world.ask("PUT" if body else "DELETE", key, body or None))
+                reply = self.world.ask("PUT" if body else "DELETE", key, body or None)
+                for _ in range(0 if body else TRIES):  # who lifts a limit does not leave it at that
+                    if reply.status is not None and reply.status < 500:
+                        break
+                    time.sleep(AGAIN_SECONDS)
+                    reply = self.world.ask("DELETE", key)
+                self._note(operation, reply)
             case "hold":
                 self._note(operation, self.world.ask("POST", f"{key}/hold", {"seconds": more["seconds"]}))
             case "close":

@@ -95,7 +95,8 @@ class _Job:
         covered = sum((end - begin) / self.every + 1 for begin, end, _ in self.paused)
         if covered + self._waiting() > self.body["missed"]["max_missed"]:
             return  # the oldest occurrences beyond max_missed are recorded as missed
-        replaced = "replaced" if self.body["overlap"] in ("newest", "replace") else None
+        # Runs that are caught up together meet each other.
+        replaced = {"newest": "replaced", "replace": "replaced", "skip": "overlap"}.get(str(self.body["overlap"]))
         for run in self.runs:
             if run["state"] == "SKIPPED" and run["reason"] != replaced and not self._expired(run):
                 text = f"{run['id']} ({run['count']}): {run['reason']}, paused {self._told()}"

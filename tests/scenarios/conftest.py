@@ -17,7 +17,7 @@ from tests.tiers import is_extended
 IN_MEMORY = {
     "dispatch": ("max_runs",),
     "jobs": ("backfill", "pause", "pings", "skip_next"),
-    "overlap": ("breakers", "rates", "redriven_in_line"),
+    "overlap": ("breakers", "rates", "redriven_waiting"),
     "worker": ("cancel", "dead_letters", "deadlines", "redrives", "waits"),
     "workflows": ("results",),
 }

@@ -29,7 +29,7 @@ JOBS: dict[str, dict[str, Any]] = {
     "retried": {"schedule": "0 13,15 * * *", "retry": {"max_attempts": 5}},
     "patient": {"schedule": "5 12 * * *", "retry": {"min_seconds": 3600, "max_seconds": 3600}},
     "lost": {"schedule": "0 13 * * *", **WAITING},
-    "line": {"schedule": "*/10 12 * * *", "overlap": "queue", "retry": {"max_attempts": 1}, **WAITING},
+    "queued": {"schedule": "*/10 12 * * *", "overlap": "queue", "retry": {"max_attempts": 1}, **WAITING},
     "over": {"schedule": "*/10 12 * * *", "overlap": "skip", "retry": {"max_attempts": 1}, **WAITING},
     "shares": {"schedule": "0,1,2 12 * * *", "overlap": "allow", "concurrency": {"key": "crm", "limit": 1}, **WAITING},
     "high": {"schedule": "*/30 * * * *", "priority": "high"},

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from gzip import decompress
 from io import StringIO
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
@@ -20,9 +22,11 @@ from duecourse.gates.runner import AnyGate
 from duecourse.messages import RunMessage
 from duecourse.ports import Depths, InlineExecutor, Lanes, RegisteredTask, StageAlarms, StageMetrics
 from duecourse.settings import AllowedTargets, ApiSettings
+from duecourse.stores.delayed_runs import DelayedRuns
 from duecourse.stores.inputs import Inputs
 from duecourse.stores.jobs import JobStore
 from duecourse.stores.maintenance import TenantReports
+from duecourse.stores.run_counts import RunCountStore
 from duecourse.stores.runs import RunsInProgress, RunStore
 from duecourse.stores.tenants import TenantLimits
 from duecourse.stores.tick_mark import TickMark
@@ -139,7 +143,7 @@ class Answered:
         return found
 
 
-class EmptyLines:
+class EmptyWaitQueues:
     """The part of WaitQueues that the API needs, with empty wait queues."""
 
     def waiting(self, *_: object, **__: object) -> list[RunMessage]:
@@ -173,10 +177,14 @@ class ApiClient:
     metrics: StageMetrics = field(default_factory=FixedMetrics)
     inputs: Inputs = field(default_factory=lambda: MemoryStores().inputs())
     timers: Timers = field(default_factory=lambda: MemoryStores().timers())
+    delayed_runs: DelayedRuns = field(default_factory=lambda: MemoryStores().delayed_runs())
     workflows: Any = field(default_factory=NoWorkflows)
     reports: TenantReports = field(default_factory=lambda: MemoryStores().tenant_reports())
     in_progress: RunsInProgress = field(default_factory=lambda: MemoryStores().runs_in_progress())
-    waiting_lines: Any = field(default_factory=EmptyLines)
+    run_counts: RunCountStore = field(default_factory=lambda: MemoryStores().run_counts())
+    wait_queues: Any = field(default_factory=EmptyWaitQueues)
+    compressed: bytes = b""
+    """The body of the last compressed response."""
     caller: Mapping[str, Any] | None = None
     """The caller in the result of the gateway's authorizer, as created by `jwt_caller`."""
 
@@ -185,7 +193,9 @@ class ApiClient:
         """Return a client of an API with these tables. Its clock shows NOON unless another one is given."""
         clock = SettableClock(NOON) if clock is None else clock
         stores: dict[str, Any] = {"inputs": tables.inputs(), "timers": tables.timers()}
+        stores |= {"delayed_runs": tables.delayed_runs()}
         stores |= {"reports": tables.tenant_reports(), "in_progress": tables.runs_in_progress()}
+        stores |= {"run_counts": tables.run_counts()}
         return cls(tables.job_store(clock), tables.run_store(), clock, **(stores | changes))
 
     @classmethod
@@ -194,8 +204,10 @@ class ApiClient:
         stores: dict[str, Any] = {
             "inputs": world.inputs,
             "timers": world.timers,
+            "delayed_runs": world.delayed_runs,
             "reports": world.tenant_reports,
             "in_progress": world.runs_in_progress,
+            "run_counts": world.run_count_store,
             "workflows": world.workflows,
             "counters": world.counters,
             "lanes": world.wheel,
@@ -211,31 +223,36 @@ class ApiClient:
         wiring = Wiring[Any](self.settings)
         wiring.clock, wiring.randomness, wiring.executor = self.clock, self.randomness, InlineExecutor()
         wiring.jobs, wiring.runs, wiring.workflows = self.jobs, self.runs, self.workflows
-        wiring.timers, wiring.wait_queues, wiring.inputs = self.timers, self.waiting_lines, self.inputs
+        wiring.timers, wiring.wait_queues, wiring.inputs = self.timers, self.wait_queues, self.inputs
+        wiring.delayed_runs = self.delayed_runs
         wiring.lanes, wiring.depths, wiring.tenant_limits = lanes, self.depths, self.counters
         wiring.tick_mark, wiring.alarms, wiring.metrics = self.mark, self.alarms, self.metrics
         wiring.tasks, wiring.results = Registered(self.tasks), Linked()
         if self.settings.oidc is not None:
             wiring.public_keys = PublishedKeys(self.settings.oidc)
         wiring.tenant_reports, wiring.runs_in_progress = self.reports, self.in_progress
+        wiring.run_count_store = self.run_counts
         self.application = Application(wiring.api, logger)
 
     def send(self, event: dict[str, Any]) -> Answered:
         if self.caller is not None:
             event["requestContext"]["authorizer"] = dict(self.caller)
         answer = self.application(event, cast(LambdaContext, Context()))
-        assert not answer["isBase64Encoded"]
+        if answer["isBase64Encoded"]:
+            assert answer["headers"]["Content-Encoding"] == "gzip"
+            self.compressed = b64decode(answer["body"])
+            answer = answer | {"body": decompress(self.compressed).decode()}
         check_answer(event, answer)
         return Answered(answer["statusCode"], answer["headers"], answer["body"])
 
-    def get(self, path: str, **query: str) -> Answered:
-        return self.send(api_event("GET", path, query=query, content_type=None))
+    def get(self, path: str, *, headers: Mapping[str, str] | None = None, **query: str) -> Answered:
+        return self.send(api_event("GET", path, query=query, content_type=None, headers=headers))
 
     def pages(self, path: str, **query: str) -> Iterator[Answered]:
         """Yield all pages of a list, one after another."""
         following: str | None = ""
         while following is not None:
-            answer = self.get(path, **query, **({"cursor": following} if following else {}))
+            answer = self.get(path, headers=None, **query, **({"cursor": following} if following else {}))
             assert answer.status == 200, answer.text
             yield answer
             following = answer.json["next_cursor"]
@@ -256,7 +273,7 @@ class ApiClient:
         return self.send(api_event("POST", "/v1/jobs", body=body, **changes))
 
     @property
-    def wait_queues(self) -> list[dict[str, Any]]:
+    def log_lines(self) -> list[dict[str, Any]]:
         """The log."""
         return [json.loads(line) for line in self.log.getvalue().splitlines()]
 

@@ -1,13 +1,15 @@
 """A world with an audit, whose jobs are edited as by the API."""
 
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
 
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.maintenance.audit import Turn
 from duecourse.ports import Claim, ClaimResult, Depth
 from duecourse.stores import maintenance
 from duecourse.stores.maintenance import AuditStore
-from duecourse.usecases.maintenance.audit import Audit, AuditSteps, ClassifyGaps, CompareWindow
+from duecourse.usecases.maintenance.audit import Audit
 from duecourse.usecases.report import Report
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
@@ -44,9 +46,12 @@ class AuditedWorld(World):
         assert self.audits.save(Turn(0, 1, int(NOON) - HOUR, int(NOON), done=True), now=NOON)
 
     def auditor(self, segments: int = 1) -> Audit:
-        classify = ClassifyGaps(self.jobs, self.run_store, self.depths, self.clock, 300, 840, 90)
-        steps = AuditSteps(self.jobs, self.run_store, self.api.workflow_runs, self.depths, self.clock)
-        return Audit(self.audits, CompareWindow(self.run_store), classify, steps, self.clock, segments, 90)
+        parts: Any = self.wiring()
+        parts.audit_store, parts.depths = self.audits, self.depths
+        days = {"lookahead_seconds": 300, "horizon_seconds": 840, "run_retention_days": 90}
+        parts.settings = SimpleNamespace(**days, audit_segments=segments)
+        audit: Audit = parts.audit
+        return audit
 
     def audit(self, *, hour: int | None = None, segments: int = 1, seconds: float = 600) -> Report:
         """Run the audit of the hour that begins this many hours after NOON, or the current one. It has `seconds`."""

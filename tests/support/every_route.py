@@ -30,6 +30,8 @@ _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
     ("POST", "/v1/runs/<run_id>/fail"): ({}, {"error": "no"}),
     ("POST", "/v1/runs/cancel"): ({}, {"state": ["QUEUED"], "job_id": JOB}),
     ("POST", "/v1/dead-letters/redrive"): ({}, {}),
+    ("POST", "/v1/operations"): ({}, {"kind": "cancel", "job_id": JOB}),
+    ("POST", "/v1/operations/estimate"): ({}, {"kind": "redrive", "job_id": JOB}),
     ("PUT", "/v1/workflows/<workflow_id>"): ({}, WORKFLOW_BODY),
     ("POST", "/v1/runs/<run_id>/rerun"): ({}, {"from": ["extract"]}),
     ("PUT", "/v1/calendars/<calendar_id>"): ({}, {"exclude": ["2026-12-25"]}),

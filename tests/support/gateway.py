@@ -2,7 +2,7 @@
 
 import json
 import logging
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -49,7 +49,8 @@ def gateway(handle: Handle, tokens: Mapping[str, Claims]) -> Iterator[str]:
                     logging.getLogger(__name__).exception("function_failed")
                     self._send(500, {"content-type": "application/json"}, _FAILED)
                     return
-            self._send(answer["statusCode"], answer["headers"], answer["body"].encode())
+            body = b64decode(answer["body"]) if answer["isBase64Encoded"] else answer["body"].encode()
+            self._send(answer["statusCode"], answer["headers"], body)
 
         def _send(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
             self.send_response(status)

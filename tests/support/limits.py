@@ -8,7 +8,7 @@ from duecourse.domain.jobs.job import Lane
 from duecourse.domain.tenants.rate import Bucket, BucketChange, changed
 from duecourse.ports import BucketConflict, CloudWatchUnavailableError, Depth
 from duecourse.stores.tenants import TenantLimits
-from duecourse.stores.tick_mark import TickMark
+from duecourse.stores.tick_mark import Overdue, TickMark
 
 
 @dataclass
@@ -51,9 +51,10 @@ class MemoryMark(TickMark):
     watermarks: dict[int, str | None] = field(default_factory=dict)
     asked: int = 0
     ended: dict[str, float] = field(default_factory=dict)
+    found: Overdue | None = None
 
-    def mark(self, at: float) -> None:
-        self.at = at
+    def mark(self, at: float, overdue: frozenset[int] | None = None) -> None:
+        self.at, self.found = at, None if overdue is None else Overdue(at, overdue)
 
     def last(self) -> float | None:
         self.asked += 1
@@ -65,6 +66,9 @@ class MemoryMark(TickMark):
     def marks(self) -> Mapping[str, float]:
         at = self.last()
         return self.ended | ({} if at is None else {"tick": at})
+
+    def state(self) -> tuple[Mapping[str, float], Overdue | None]:
+        return self.marks(), self.found
 
     def progress(self) -> Mapping[int, str | None]:
         return dict(self.watermarks)

@@ -11,21 +11,23 @@ ENDS = frozenset({"RunsSucceeded", "RunsDead", "RunsSkipped", "RunsCancelled"})
 BY_TARGET = ENDS
 """What a worker tells by type of target, too."""
 
-BY_LANE = frozenset({"Lateness"})
+BY_LANE = frozenset({"Lateness", "FailuresBeyond"})
 """What a worker tells by lane, too."""
 
 OURS: Mapping[str, frozenset[str]] = {
     "tick": frozenset(
         {
             *("TicksRefused", "ShardsOverdue", "RoundsWaiting", "QueuesUnread"),
-            *("MaintenanceSilent", "ArchiveStopped", "LettersWaiting", "WatchesFailed"),
+            *("MaintenanceSilent", "ArchiveStopped", "LettersWaiting", "WatchesFailed", "QuotaBelowSetting"),
+            "FencesMissing",
         }
     ),
     "dispatch": frozenset(
         {
-            *("Enqueued", "ClaimsLost", "ClaimsFailed", "ClaimsRefused"),
+            *("Enqueued", "ClaimsLost", "ClaimsFailed", "ClaimsRefused", "LargeCatchUps"),
             *("StatementsThrottled", "SendsRefused", "WakesSent", "CursorsQuarantined", "Missed", "Skipped"),
             *("RoundsFailed", "RoundsUnfinished", "ClaimsDeferred", "WatermarkAge", "ShardsBehind", "EventsRefused"),
+            "FencesMissing",
         }
     ),
     "execute": ENDS
@@ -42,7 +44,7 @@ OURS: Mapping[str, frozenset[str]] = {
             "JobsPaused",
             "RescueReadsFailed",
         ),
-        *("StartsLate", "TargetsFailing"),
+        *("FailuresBeyond", "TargetsFailing", "FencesMissing"),
     },
     "reconcile": frozenset(
         {
@@ -64,6 +66,7 @@ OURS: Mapping[str, frozenset[str]] = {
     ),
     "archive": frozenset({"RecordsArchived", "ObjectsWritten", "ArchivesFailed"}),
     "api": frozenset({"InternalErrors", "SendsRefused"}),
+    "callbacks": frozenset({"RefusalsBeyond"}),
 }
 
 AWS: Mapping[str, Mapping[str, frozenset[str]]] = {
@@ -77,9 +80,8 @@ AWS: Mapping[str, Mapping[str, frozenset[str]]] = {
     "AWS/Lambda": {
         name: frozenset({"FunctionName"})
         for name in ("Invocations", "Errors", "Throttles", "Duration", "ConcurrentExecutions")
-    }
-    | {"ClaimedAccountConcurrency": frozenset()},
-    "AWS/ApiGateway": {name: frozenset({"ApiId"}) for name in ("5xx", "Count")},
+    },
+    "AWS/ApiGateway": {name: frozenset({"ApiId"}) for name in ("4xx", "5xx", "Count")},
     "AWS/DynamoDB": {
         name: frozenset({"TableName"})
         for name in (

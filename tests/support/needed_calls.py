@@ -17,6 +17,7 @@ from botocore import xform_name
 from duecourse.domain.targets.kinds import TARGETS
 from duecourse.stores.table import INDEXES, Table
 from tests.support.source import (
+    PARTS,
     WIRING,
     Function,
     Module,
@@ -52,6 +53,7 @@ READS = {
     "Scan": ("scan",),
     "get": ("get_item",),
     "get_many": ("batch_get_item", "get_item"),
+    "get_from_both": ("batch_get_item", "get_item"),
     "put_many": ("batch_write_item", "put_item"),
 }
 """What stores make of their tables: `Put(Table.RUNS, …)`, `tables.get(Table.JOBS, …)`. Their calls have a table's name
@@ -110,7 +112,7 @@ class Reach:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
         self.many |= name == "write_many"
         asked = (f"transact:{WRITES[name]}",) if name in WRITES else READS.get(name, ())
-        table = ast.unparse(call.args[0]) if call.args else ""
+        table = ast.unparse(call.args[0]) if call.args and name != "get_from_both" else "table"
         if not asked or table not in ("Table.JOBS", "Table.RUNS", "table"):
             return
         tables = [each for each in Table if table in ("table", f"Table.{each.name}")]
@@ -177,7 +179,7 @@ def made_adapters(within: list[Part]) -> dict[str, tuple[Module, str]]:
     """The adapters that parts of the container name, by the names of their classes."""
     found = {}
     for part in within:
-        if part.module != WIRING:
+        if part.module not in (WIRING, PARTS[0]):
             continue
         for node in ast.walk(part.tree):
             full = full_name(part.within, node)

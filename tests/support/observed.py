@@ -12,7 +12,7 @@ from typing import Any
 
 from aws_lambda_powertools import Logger, Metrics
 
-from duecourse.ports import Depth, InlineExecutor, Outgoing
+from duecourse.ports import Depth, InlineExecutor, Outgoing, OutgoingOperation
 from duecourse.telemetry import publish
 from duecourse.usecases.dispatch.tick import Tick
 from duecourse.usecases.dispatch.watch import SHARDS, StageWatch
@@ -35,7 +35,7 @@ class DatedWheel(Wheel):
 
     sent_at: dict[str, float] = field(default_factory=dict)
 
-    def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
+    def send(self, outgoing: Sequence[Outgoing | OutgoingOperation]) -> list[bool]:
         accepted = super().send(outgoing)
         self.sent_at |= {one.message.nonce: self.clock.now() for one in outgoing}
         return accepted
@@ -111,6 +111,17 @@ class Source:
         return self.broken
 
 
+@dataclass
+class Quota:
+    """ports.ConcurrencyQuota that is what the stage is configured for, unless it is set to less."""
+
+    configured: int = 1_000
+    granted: int = 1_000
+
+    def executions(self) -> int:
+        return self.granted
+
+
 class Told(list[Report]):
     """The reports of a world, each given on to whoever keeps the metrics."""
 
@@ -141,6 +152,7 @@ class Observed:
         self.in_flight = 0
         self.queues: Any = Queues(self)
         self.source = Source()
+        self.quota = Quota()
         self.mark = MemoryMark(NOON - 60)
         self.silent: set[str] = set()
         self.stage = stage
@@ -215,10 +227,7 @@ class Observed:
         """What API Gateway counts of an answer."""
         self.put("AWS/ApiGateway", "Count", {"ApiId": self.outputs["ApiId"]["Value"]}, 1)
         self.put("AWS/ApiGateway", "5xx", {"ApiId": self.outputs["ApiId"]["Value"]}, float(status >= 500))
-
-    def of_account(self, metric: str, value: float) -> None:
-        """What Lambda says of all functions of the account."""
-        self.put("AWS/Lambda", metric, {}, value)
+        self.put("AWS/ApiGateway", "4xx", {"ApiId": self.outputs["ApiId"]["Value"]}, float(400 <= status < 500))
 
     def of_queue(self, output: str, metric: str, value: float) -> None:
         """What SQS says of a queue."""
@@ -260,7 +269,8 @@ class Observed:
         """What the tick looks at."""
         clock, lanes = self.world.clock, ("high", "normal", "low", "long")
         bulk, letters = tuple(f"{lane} bulk" for lane in lanes), ("archive", "events")
-        return StageWatch(self.queues, self.source, self.mark, clock, InlineExecutor(), lanes, bulk, letters)
+        parts = (self.queues, self.source, self.mark, clock, InlineExecutor(), lanes, bulk, letters)
+        return StageWatch(*parts, self.quota, self.quota.configured)
 
     def tick(self) -> None:
         """A tick, as Lambda counts it."""

@@ -27,6 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from duecourse.domain.targets.targets import Returned
+from duecourse.limits import FAILED_SHARE, REFUSED_CALLBACKS
 from duecourse.ports import Depth
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.trends import Counts, Trends
@@ -61,7 +62,7 @@ def clock_behind(observed: Observed) -> None:
     trends = Trends()
     for _ in range(8):
         observed.minutes(1, working=False)
-        told(observed, trends, Counts(attempts=4, starts=4, late=4, called=frozenset(TARGETS[:1])))
+        told(observed, trends, Counts(attempts=4, called=frozenset(TARGETS[:1])), starts=4, late=4)
 
 
 def key_disabled(observed: Observed) -> None:
@@ -73,10 +74,12 @@ def key_disabled(observed: Observed) -> None:
         observed.of_function("Tick", "Errors", 1)
 
 
-def told(observed: Observed, trends: Trends, batch: Counts, **facts: str) -> None:
-    """A worker's process reports a batch."""
+def told(observed: Observed, trends: Trends, batch: Counts, *, starts: int = 0, late: int = 0) -> None:
+    """A worker's process reports a batch, in which some of the runs started ten minutes late."""
     report = Report()
-    trends.add(batch, observed.world.clock.now(), report)
+    for number in range(starts):
+        report.measure("Lateness", 600.0 if number < late else 0.1)
+    trends.add(batch, observed.world.clock.now(), report, FAILED_SHARE)
     observed.publish(report, function="execute", lane=observed.lane)
 
 
@@ -98,7 +101,7 @@ def tenant_flood(observed: Observed) -> None:
     processes = [Trends() for _ in range(10)]
     for _ in range(6):
         for trends in processes:
-            told(observed, trends, Counts(attempts=50, starts=50, late=50, called=frozenset(TARGETS)))
+            told(observed, trends, Counts(attempts=50, called=frozenset(TARGETS)), starts=50, late=50)
         observed.minutes(1)
 
 
@@ -135,7 +138,72 @@ def secrets_missing(observed: Observed) -> None:
     trends = Trends()
     for _ in range(6):
         needing = frozenset(TARGETS[:4])
-        told(observed, trends, Counts(attempts=20, failed=8, called=frozenset(TARGETS), failing=needing, starts=20))
+        told(observed, trends, Counts(attempts=20, failed=16, called=frozenset(TARGETS), failing=needing), starts=20)
+        observed.minutes(1)
+
+
+def failing_in(processes: int, *, started: int = 1, failed: int = 1, targets: int = 1, every: int = 1) -> Story:
+    """In every nth minute, attempts fail in each of many processes."""
+
+    def fail(observed: Observed) -> None:
+        trends = [Trends() for _ in range(processes)]
+        called = frozenset(f"target-{number}" for number in range(targets))
+        for minute in range(12):
+            for each in trends if minute % every == 0 else ():
+                told(observed, each, Counts(started, failed, called, called if failed else frozenset()), starts=started)
+            observed.minutes(1)
+
+    return fail
+
+
+def all_of_lane_long(observed: Observed) -> None:
+    """All 25 attempts a minute of the lane fail, and all of another lane's 250 succeed."""
+    long, normal = [Trends() for _ in range(25)], Trends()
+    for _ in range(10):
+        observed.lane = "long"
+        for each in long:
+            told(observed, each, Counts(1, 1, frozenset(TARGETS[:1]), frozenset(TARGETS[:1])), starts=1)
+        observed.lane = "normal"
+        told(observed, normal, Counts(250, called=frozenset(TARGETS)), starts=250)
+        observed.minutes(1)
+
+
+def lane_long_is_full(observed: Observed) -> None:
+    """Each process of the lane starts a run every five minutes, an hour late."""
+    observed.lane = "long"
+    processes = [Trends() for _ in range(10)]
+    for minute in range(12):
+        for number, each in enumerate(processes):
+            if number % 5 == minute % 5:
+                told(observed, each, Counts(1, called=frozenset(TARGETS[:1])), starts=1, late=1)
+        observed.minutes(1)
+
+
+def reserved_concurrency_of_none(observed: Observed) -> None:
+    """Lambda throttles each invocation of a worker. Its messages stay in flight until their visibility timeout."""
+    for _ in range(6):
+        observed.queues.set["normal"] = Depth(0, 7, 0)
+        observed.of_function("ExecuteNormal", "Throttles", 3)
+        observed.minutes(1, working=False)
+
+
+def refused(status: int, per_minute: int) -> Story:
+    """API Gateway or the API refuses all requests."""
+
+    def refuse(observed: Observed) -> None:
+        for _ in range(20):
+            for _ in range(per_minute):
+                observed.answered(status)
+            observed.minutes(1)
+
+    return refuse
+
+
+def refused_heartbeats(observed: Observed) -> None:
+    """200 of 400 heartbeats a second."""
+    for _ in range(20):
+        of = {"service": "duecourse", "function": "callbacks"}
+        observed.put(observed.namespace, "RefusalsBeyond", of, 12_000 - 24_000 * REFUSED_CALLBACKS)
         observed.minutes(1)
 
 
@@ -202,7 +270,21 @@ OUTAGES: dict[str, Outage] = {
     "workers cannot read jobs": Outage(table_refuses("jobs", "snapshot"), "workers-failing", "message_failed"),
     "workers cannot write runs": Outage(table_refuses("run_store", "write"), "workers-failing", "message_failed"),
     "the quota of concurrency is reached": Outage(
-        services.throttles_of("ExecuteNormal"), "concurrency-exhausted", "duecourse doctor"
+        services.throttles_of("ExecuteNormal"), "workers-throttled", "duecourse doctor"
+    ),
+    "a worker's reserved concurrency is 0": Outage(
+        reserved_concurrency_of_none, "workers-throttled", "get-function-concurrency"
+    ),
+    "lane long is full, and every run is late": Outage(lane_long_is_full, "runs-late", "by tenant"),
+    "every call hangs for a minute": Outage(failing_in(100, targets=40), "targets-failing", "by tenant, job_id, error"),
+    "20 runs a minute fail in 20 processes": Outage(failing_in(20), "targets-failing", "by tenant, job_id, error"),
+    "all attempts of lane long fail": Outage(all_of_lane_long, "targets-failing", "by tenant, job_id, error"),
+    "the only backend is down": Outage(failing_in(4, started=5, failed=5), "targets-failing", "targets_fail"),
+    "one of two backends is down": Outage(
+        failing_in(10, started=10, failed=5, targets=2), "targets-failing", "targets_fail"
+    ),
+    "all runs of each fifth minute fail": Outage(
+        failing_in(3, started=10, failed=10, every=5), "targets-failing", "by tenant, job_id, error"
     ),
     "a clock is ten minutes slow": Outage(clock_behind, "runs-late", "duecourse doctor"),
     "one tenant floods a lane": Outage(tenant_flood, "runs-late", "by tenant"),
@@ -220,13 +302,20 @@ OUTAGES: dict[str, Outage] = {
     "the API's stores refuse": Outage(api.requests_that_fail, "api-failing", "request_failed"),
 }
 
-TICKETS: dict[str, Story] = {
-    "the archive is stuck": maintenance.a_stream_that_nobody_reads,
-    "the archive gave up": services.letters_in("archive"),
-    "the audit does not start": services.throttles_of("Audit"),
-    "the reconciler crashes": services.errors_of("Reconcile"),
-    "index repair fails": maintenance.a_pass_that_fails,
-    "the event bus refuses": runs.a_bus_that_refuses,
+TICKETS: dict[str, tuple[Story, str]] = {
+    "the archive is stuck": (maintenance.a_stream_that_nobody_reads, "maintenance-failing"),
+    "the archive gave up": (services.letters_in("archive"), "maintenance-failing"),
+    "the audit does not start": (services.throttles_of("Audit"), "maintenance-failing"),
+    "the reconciler crashes": (services.errors_of("Reconcile"), "maintenance-failing"),
+    "index repair fails": (maintenance.a_pass_that_fails, "maintenance-failing"),
+    "the account has fewer executions than the setting": (
+        maintenance.an_account_with_fewer_executions,
+        "maintenance-failing",
+    ),
+    "the event bus refuses": (runs.a_bus_that_refuses, "maintenance-failing"),
+    "the issuer's keys are gone": (refused(401, 60), "api-refusing"),
+    "the gateway throttles every request": (refused(429, 60), "api-refusing"),
+    "half of the heartbeats are refused": (refused_heartbeats, "callbacks-refused"),
 }
 """What a person looks at in the morning: nothing is late, and no run is lost."""
 
@@ -316,9 +405,24 @@ def abandoned_jobs(observed: Observed) -> None:
     trends = Trends()
     every = frozenset(f"target-{number}" for number in range(40))
     for _ in range(60):
-        batch = Counts(attempts=43, failed=3, called=every, failing=frozenset(TARGETS[:3]), starts=40)
-        told(observed, trends, batch)
+        batch = Counts(attempts=43, failed=3, called=every, failing=frozenset(TARGETS[:3]))
+        told(observed, trends, batch, starts=40)
         observed.minutes(1)
+
+
+def abandoned_targets(observed: Observed) -> None:
+    """Three of fifteen targets are abandoned: 7.5% of the attempts fail."""
+    trends = Trends()
+    every = frozenset(f"target-{number}" for number in range(15))
+    for _ in range(60):
+        told(observed, trends, Counts(40, 3, every, frozenset(sorted(every)[:3])), starts=40)
+        observed.minutes(1)
+
+
+def a_few_refusals(observed: Observed, _: int) -> None:
+    """A client without a token, among others."""
+    for number in range(100):
+        observed.answered(401 if number % 4 == 0 else 200)
 
 
 def thousand_tenants(observed: Observed) -> None:
@@ -327,16 +431,16 @@ def thousand_tenants(observed: Observed) -> None:
     for _ in range(60):
         every = frozenset(f"tenant-{CHANCE.randrange(1_000)}" for _ in range(300))
         bad = frozenset(sorted(every)[:12])
-        told(observed, trends, Counts(attempts=300, failed=12, called=every, failing=bad, starts=300))
+        told(observed, trends, Counts(attempts=300, failed=12, called=every, failing=bad), starts=90)
         observed.minutes(1)
 
 
 def a_burst(observed: Observed) -> None:
-    """A thousand runs at once in each quarter of an hour, of which thirty start late."""
+    """Ninety runs at once in each quarter of an hour, of which three start late."""
     trends = Trends()
     for minute in range(60):
         burst = minute % 15 == 0
-        told(observed, trends, Counts(1_000, called=frozenset(TARGETS), starts=1_000, late=30 if burst else 0))
+        told(observed, trends, Counts(90, called=frozenset(TARGETS)), starts=90, late=3 if burst else 0)
         observed.minutes(1)
 
 
@@ -347,7 +451,7 @@ def a_worker_killed_once(observed: Observed) -> None:
         if minute == 20:
             observed.of_function("ExecuteNormal", "Errors", 1)
         late = 10 if minute == 23 else 0
-        told(observed, trends, Counts(attempts=10, starts=10, late=late, called=frozenset(TARGETS)))
+        told(observed, trends, Counts(attempts=10, called=frozenset(TARGETS)), starts=10, late=late)
         batches(observed, 1)
         observed.minutes(1)
 
@@ -380,8 +484,8 @@ HEALTHY: dict[str, Story] = {
     "one API request a minute, of which every tenth fails": an_hour(
         lambda observed, minute: requests(observed, 1, float(minute % 10 == 0))
     ),
-    "5,000 runs a second with a fault in a million": an_hour(five_thousand_runs_a_second),
-    "5,000 runs a second with a crash in a million": an_hour(a_crash_in_a_million),
+    "many runs with a fault in a million": an_hour(five_thousand_runs_a_second),
+    "many runs with a crash in a million": an_hour(a_crash_in_a_million),
     "300 messages a second in a seat queue": an_hour(a_full_seat_queue),
     "messages that came due this second": an_hour(a_queue_seen_before_its_pollers),
     "one tenant's single job against a 404": a_404_every_twenty_seconds,
@@ -397,9 +501,24 @@ HEALTHY: dict[str, Story] = {
         range(5, 60, 10), lambda observed: observed.of_function("Tick", "Errors", 1)
     ),
     "a round that waits for a minute": now_and_then(range(5, 60, 10), lambda observed: failed(observed, "dispatch")),
-    "a minute at the quota of concurrency": now_and_then(
-        range(5, 60, 10), lambda observed: observed.of_account("ClaimedAccountConcurrency", 1_000)
+    "a throttled worker now and then": now_and_then(
+        range(5, 60, 10), lambda observed: observed.of_function("ExecuteNormal", "Throttles", 5)
     ),
+    "three abandoned targets among fifteen": abandoned_targets,
+    "a quarter of the requests has no token": an_hour(a_few_refusals),
     "the reconciler fails twice": now_and_then(range(5, 7), lambda observed: failed(observed, "maintenance")),
     "a job that was paused after deaths": runs.deaths_in_a_row,
 }
+
+
+def outage_table() -> str:
+    """The table of docs/observability.md: the outages of each alarm, and the busy hours that set off none."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for name, outage in OUTAGES.items():
+        rows.setdefault((outage.alarm, "page"), []).append(name)
+    for name, (_, alarm) in TICKETS.items():
+        rows.setdefault((alarm, "ticket"), []).append(name)
+    lines = ["| alarm | severity | outages |", "|---|---|---|"]
+    for (alarm, severity), names in rows.items():
+        lines.append(f"| [{alarm}](runbooks.md#{alarm}) | {severity} | {'; '.join(names)} |")
+    return "\n".join([*lines, f"| none | | {'; '.join(HEALTHY)} |"])

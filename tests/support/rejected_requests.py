@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from duecourse.stores.table import (
     ACTIVE,
-    DEAD,
     DUE,
+    ENDED,
     STATE,
     TENANT,
     Absent,
@@ -122,8 +122,8 @@ INDEX_KEYS: dict[str, tuple[Table, Item, str]] = {
     "empty state key": (JOBS, {"state_key": text("")}, INVALID),
     "slot of 2,049 bytes": (JOBS, {"slot": text("a" * 2049)}, CANCELLED),
     "job id of 1,025 bytes": (JOBS, {"job_id": text("a" * 1025)}, CANCELLED),
-    "empty dead key": (RUNS, {"dead_key": text("")}, INVALID),
-    "text as time of death": (RUNS, {"died_at": text("5")}, CANCELLED),
+    "empty ended key": (RUNS, {"ended_key": text("")}, INVALID),
+    "text as time of death": (RUNS, {"ended_at": text("5")}, CANCELLED),
     "number as active key": (RUNS, {"active_key": number("1")}, CANCELLED),
     "text as start": (RUNS, {"active_since": text("5")}, CANCELLED),
 }
@@ -369,7 +369,7 @@ def _searches() -> Named:
         "negative limit": Query(JOBS, "p", limit=-1),
         "consistent query of an index": index(DUE, consistent=True),
         "index of the other table": Query(RUNS, "slot", index=DUE),
-        "index that the table does not have": Query(JOBS, "slot", index=DEAD),
+        "index that the table does not have": Query(JOBS, "slot", index=ENDED),
         "attribute twice": Query(JOBS, "p", read=("text", "count", "text")),
         "attribute without a name": Query(JOBS, "p", read=("",)),
         "filter of the sort key": Query(JOBS, "p", only=Compare("SK", ">", "a")),

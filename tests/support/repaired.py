@@ -1,6 +1,7 @@
 """The real index repair on a state of a search: it reads the one job, whose schedule is over, and does what it does."""
 
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any
 
 from duecourse.domain.jobs.job import Job, JobState
@@ -46,9 +47,9 @@ def repaired(job: Job, shared: Shared, state: State) -> State:
     ids = {run.job_id for run in shared.records(state)} | {job.id}
     entries = [replace(entry, job_id=each, keyed=job.concurrency is not None) for each in sorted(ids)]
     tables = shared.tables(state.items)
-    IndexCheck(ports, ports, RunStore(tables), WaitQueues(tables), ports, ports, ports)(
-        IndexPage(entries, None), report
-    )
+    stores = {"runs": RunStore(tables), "wait_queues": WaitQueues(tables)}
+    parts: Any = SimpleNamespace(jobs=ports, timers=ports, tick_mark=ports, clock=ports, **stores)
+    IndexCheck(parts, ports)(IndexPage(entries, None), report)
     assert not report.counts["RepairsFailed"], report.events
     for timer in ports.timers.values():
         later = shared.posted(later, timer.message)

@@ -5,7 +5,7 @@ answer more, it asks the next one. So the state of a worker is the list of its a
 and go on from it in several ways, and no threads are needed.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -23,6 +23,17 @@ LEASE_SECONDS = 120
 """How long an invocation lives."""
 
 MAX_RECEIVES = 5
+
+STAGE: Mapping[str, Any] = {
+    "result_buckets": {},
+    "run_retention_days": 90,
+    "caller_waits": False,
+    "short_timeouts": False,
+    "run_index_partitions": 8,
+    "list_successes": True,
+    "fence": None,
+}
+"""The settings that a worker reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,10 @@ class _AskedTables:
         """Other workers may write between the reads of two items of a batch."""
         return [item for key in keys if (item := self.get(table, key)) is not None]
 
+    def get_from_both(self, keys: Mapping[Table, Iterable[Item]], *, consistent: Collection[Table]) -> list[Item]:
+        """As with `get_many`. No search has a stored limit, which is all that a worker reads from the jobs table."""
+        return self.get_many(Table.RUNS, keys[Table.RUNS])
+
     def query(self, query: Query) -> Any:
         return self.ask("query", query)
 
@@ -99,7 +114,10 @@ class Replay:
     _asked: dict[str, Asked] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        wiring, this = Wiring[Any](SimpleNamespace(result_buckets={}, run_retention_days=90)), cast(Any, self)
+        wiring, this = (
+            Wiring[Any](SimpleNamespace(**STAGE)),
+            cast(Any, self),
+        )
         wiring.tables, wiring.executor = cast(Any, _AskedTables(self._ask)), InlineExecutor()
         wiring.jobs = wiring.timers = wiring.lanes = wiring.notices = wiring.bus = wiring.results = this
         wiring.clock = wiring.randomness = this

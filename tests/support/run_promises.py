@@ -23,8 +23,6 @@ from duecourse.domain.runs.states import (
     Running,
     RunState,
     Waiting,
-    cancel_requested,
-    reason_of,
 )
 from duecourse.domain.runs.transitions import wrote
 from tests.support.run_parts import Write
@@ -50,14 +48,14 @@ class Promises:
             assert after.attempt == (0 if before is None else before.attempt)
             assert before is None or after.attempts_allowed == before.attempts_allowed
         # A run that succeeded before its cancellation was noticed may go on without it, by the redrive of a step.
-        if before is not None and (asked := cancel_requested(before)) is not None and not _goes_on(write):
-            assert cancel_requested(after) == asked, "a wish that was noted is not forgotten"
+        if before is not None and (asked := before.cancel_requested) is not None and not _goes_on(write):
+            assert after.cancel_requested == asked, "a wish that was noted is not forgotten"
         if before is not None and before.state.final:
             self._leaves_the_end(write)
         if before is not None and before.state is not RunState.DEAD and not _goes_on(write):
             self._is_of_this_attempt(write)
         if isinstance(after, Waiting):
-            assert after.callback_hash is not None
+            assert after.callback is not None
         if isinstance(after, Retrying):
             assert after.attempt < after.attempts_allowed
         if isinstance(after, Dead) and not isinstance(before, Dead):
@@ -76,7 +74,7 @@ class Promises:
         assert (after.message_id, after.fencing_token) == (context.message_id, context.fencing_token)
         if before is not None:
             assert before.state in (RunState.RUNNING, RunState.RETRYING, RunState.DEAD) or _goes_on(write)
-            assert cancel_requested(before) is None or _goes_on(write)
+            assert before.cancel_requested is None or _goes_on(write)
             if isinstance(before, Running):
                 assert now >= before.lease_until + LEASE_MARGIN_SECONDS
                 assert write.at >= self.begun[before.attempt], "two attempts are never alive at once"
@@ -121,7 +119,7 @@ class Promises:
             case Completed(named) | GivenUp(named) | DeadlineCame(named):
                 # What was redriven carries its run on; what it once said changes nothing any more.
                 if wrote(named, before):
-                    assert isinstance(write.thought.decision, Start) or reason_of(write.after) in (
+                    assert isinstance(write.thought.decision, Start) or write.after.reason in (
                         "lost",
                         "deleted",
                         "cancelled",

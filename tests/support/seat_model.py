@@ -16,7 +16,7 @@ from typing import NamedTuple
 from duecourse.domain.jobs.job import Lane, Overlap
 from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.overlap import Lock, called_in_workflow, latest
-from duecourse.domain.runs.states import Dead, Deadlines, Final, Run, Running, RunState, Waiting
+from duecourse.domain.runs.states import Attempts, Dead, Deadlines, Final, Run, Running, RunState, Waiting
 from duecourse.domain.runs.transitions import becomes, cancelled, dead, succeeded, waiting
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.domain.workflows.check import workflow_fields
@@ -182,8 +182,7 @@ def _started(record: Run | None, number: int, now: float) -> Running:
         fresh = run(WORKFLOW, RunState.QUEUED, after=60 * number, attempt=0, lane=Lane.NORMAL)
         record = replace(fresh, identity=replace(fresh.identity, workflow="nightly@g"))
     return becomes(record, Running)(
-        attempt=record.attempt + 1,
-        started_at=now,
+        attempts=Attempts(record.attempt + 1, now, now),
         lease_until=now + INVOCATION,
         deadlines=Deadlines(now + DEADLINE_SECONDS),
     )

@@ -101,6 +101,8 @@ def arity(function: Function) -> int:
 
 WIRING = "duecourse.wiring"
 CONTAINER = "Wiring"
+PARTS = "duecourse.usecases.parts", "Parts"
+"""The base class of the container, which use cases have as `parts`."""
 SERVICES, STORES = "duecourse.ports", "duecourse.stores"
 """What use cases reach for: the protocols of services, and stores. What stores reach for is read from them."""
 
@@ -132,11 +134,22 @@ class Part:
         return self.within.classes.get(self.name.rpartition(".")[0])
 
 
-def of_the_container(source: ast.AST) -> list[Part]:
-    """The parts of the container that a source names: `Wiring(settings).tick`, `self.jobs`."""
-    named = {node.attr for node in ast.walk(source) if isinstance(node, ast.Attribute)}
-    known = methods(modules()[WIRING].classes[CONTAINER])
-    return [Part(WIRING, f"{CONTAINER}.{name}") for name in known if name in named]
+def of_the_container(named: set[str]) -> list[Part]:
+    """The parts of the container with these names."""
+    return [
+        Part(module, f"{cls}.{name}")
+        for module, cls in ((WIRING, CONTAINER), PARTS)
+        for name, function in methods(modules()[module].classes[cls]).items()
+        if name in named and not any(ast.unparse(each) == "abstractmethod" for each in function.decorator_list)
+    ]
+
+
+def attributes(source: ast.AST, of: str = "") -> set[str]:
+    """The attributes that a source names: `Wiring(settings).tick`, `self.jobs`; or only those of `of`, such as those of
+    the parts of a use case (`self.parts.jobs`).
+    """
+    found = [node for node in ast.walk(source) if isinstance(node, ast.Attribute)]
+    return {node.attr for node in found if not of or (isinstance(node.value, ast.Attribute) and node.value.attr == of)}
 
 
 def reached(*entries: str, handler: ast.AST) -> list[Part]:
@@ -144,14 +157,14 @@ def reached(*entries: str, handler: ast.AST) -> list[Part]:
     names, directly or not; ports and domain apart.
     """
     open_ = [Part(name, part) for name in entries for part in (*modules()[name].functions, *modules()[name].classes)]
-    open_ += of_the_container(handler)
+    open_ += of_the_container(attributes(handler))
     found: dict[Part, None] = {}
+    containers = Part(WIRING, CONTAINER), Part(*PARTS)
     while open_:
         part = open_.pop()
-        if part in found or part.module.split(".")[1] in {"ports", "domain"} or part == Part(WIRING, CONTAINER):
+        if part in found or part.module.split(".")[1] in {"ports", "domain"} or part in containers:
             continue
-        if part.cls is not None:
-            open_ += of_the_container(part.tree)
+        open_ += of_the_container(attributes(part.tree, "parts" if part.cls is None else ""))
         found[part] = None
         module = part.within
         if part.name == "Callers":
@@ -235,6 +248,8 @@ def named(module: Module, annotation: ast.expr | None) -> tuple[Module, str] | N
         return named(module, annotation.left) or named(module, annotation.right)
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return named(module, ast.parse(annotation.value, mode="eval").body)
+    if isinstance(annotation, ast.Subscript):
+        return named(module, annotation.value)
     if not isinstance(annotation, ast.Name):
         return None
     if annotation.id in module.classes:

@@ -40,7 +40,7 @@ def removed(item: Item, number: int, by: dict[str, str] | None = TTL) -> dict[st
             "OldImage": item,
             "SequenceNumber": str(number),
             "SizeBytes": 512,
-            "StreamViewType": "OLD_IMAGE",
+            "StreamViewType": "NEW_AND_OLD_IMAGES",
         },
         "eventSourceARN": STREAM,
     }

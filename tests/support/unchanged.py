@@ -13,6 +13,7 @@ from typing import Any
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.runs.api_keys import ApiKey, key_text
 from duecourse.stores.keys import API_KEY_PREFIX, RATE
+from duecourse.stores.run_counts import PREFIX as RAN_PREFIX
 from duecourse.stores.table import Scan, Table
 from duecourse.stores.tenants import SEATS_PREFIX
 from duecourse.testing.stores import MemoryStores
@@ -90,7 +91,7 @@ class Office:
     def connect(self) -> None:
         """Let the API use the stores that the world has now."""
         world = self.world
-        self.api = ApiClient.of(world, settings=self.settings, waiting_lines=world.wait_queues, mark=world.mark)
+        self.api = ApiClient.of(world, settings=self.settings, wait_queues=world.wait_queues, mark=world.mark)
 
     def filled(self) -> Office:
         """Add jobs, workflows, runs and calendars in many states."""
@@ -143,6 +144,8 @@ class Office:
                 partition, sort = item["PK"]["S"], item["SK"]["S"]
                 if sort == RATE:
                     continue  # a refused request costs tokens
+                if sort.startswith(RAN_PREFIX):
+                    continue  # a process writes the counts of earlier requests at a later one
                 if sort.startswith(API_KEY_PREFIX):
                     item.pop("last_used_at", None)
                 found[f"{partition} {sort}"] = item

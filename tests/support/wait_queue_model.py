@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, NamedTuple
 
-from duecourse.domain.ids import key_line
+from duecourse.domain.ids import key_queue
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.overlap import PAUSE, Lock, has_place, has_released, held_by
+from duecourse.domain.runs.overlap import PAUSE_PLACE, Lock, has_place, has_released, held_by
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.gates.breaker import BreakerGate, BreakerState
 from duecourse.gates.order import TIMED
@@ -54,12 +54,12 @@ RECORD, PLACE, QUEUED = RUN_PREFIX[:-1], LOCK, QUEUE_PREFIX[:-1]
 
 
 class Stored(NamedTuple):
-    """An item: whose it is (`line`: a job, or the line of a key), its kind and the rest of its sort key, and what the
+    """An item: whose it is (`owner`: a job, or the name of a key), its kind and the rest of its sort key, and what the
     stores read from it (`value`).
     """
 
     item: Item
-    line: str
+    owner: str
     kind: str
     rest: str
     value: Any
@@ -67,7 +67,7 @@ class Stored(NamedTuple):
     @property
     def name(self) -> str:
         """The run of a record."""
-        return f"{self.line}.{self.rest}"
+        return f"{self.owner}.{self.rest}"
 
 
 @dataclass
@@ -88,25 +88,25 @@ class Items:
         if number is None:
             number = self.numbers[text] = len(self.values)
             of, tenant, job_id = item["PK"]["S"].split("#")
-            line = key_line(job_id) if of == "KEY" else job_id
-            self.values.append(Stored(kept, line, kind, rest, _read(kept, tenant, line, kind, rest)))
+            owner = key_queue(job_id) if of == "KEY" else job_id
+            self.values.append(Stored(kept, owner, kind, rest, _read(kept, tenant, owner, kind, rest)))
         return number
 
 
-def _read(item: Item, tenant: str, line: str, kind: str, rest: str) -> Any:
+def _read(item: Item, tenant: str, owner: str, kind: str, rest: str) -> Any:
     """What the stores read from an item."""
     tables = MemoryTables()
     tables.put_many(Table.RUNS, [item])
     runs, queues = RunStore(tables), WaitQueues(tables)
     if kind == RECORD:
-        return runs.get(tenant, line, rest)
+        return runs.get(tenant, owner, rest)
     if kind == PLACE:
-        return runs.locks(tenant, line)[int(rest or 0)]
+        return runs.locks(tenant, owner)[int(rest or 0)]
     if kind == QUEUED:
-        return queues.waiting(tenant, line, limit=1)[0]
+        return queues.waiting(tenant, owner, limit=1)[0]
     if kind == WATCH:
-        return queues.watch(tenant, line)
-    return next(queues.state(tenant, line[1:], gate) for gate in TIMED if gate.item == kind)
+        return queues.watch(tenant, owner)
+    return next(queues.state(tenant, owner[1:], gate) for gate in TIMED if gate.item == kind)
 
 
 class Letter(NamedTuple):
@@ -120,10 +120,10 @@ class Letter(NamedTuple):
 
 
 class Worker(NamedTuple):
-    """An invocation with one letter. `node` is what it has been answered; `seen` are the entries of lines (line and
-    position) when it received the letter, none if its run had its place already. `most` is the highest limit of active
-    runs that it or a worker beside it may have read (0: none); with a limit above 1, `beside` are the runs that were
-    alive when it received the letter.
+    """An invocation with one letter. `node` is what it has been answered; `seen` are the entries of wait queues (owner
+    and position) when it received the letter, none if its run had its place already. `most` is the highest limit of
+    active runs that it or a worker beside it may have read (0: none); with a limit above 1, `beside` are the runs that
+    were alive when it received the letter.
     """
 
     node: int
@@ -172,11 +172,11 @@ class State(NamedTuple):
 
 
 def _pays(update: Update, before: Spent, after: Spent) -> bool:
-    """Whether an update of a rate pays for a start. It counts anew if it also writes `line`: then it pays only for a
+    """Whether an update of a rate pays for a start. It counts anew if it also writes `given`: then it pays only for a
     slower rate.
     """
     names = {change.name for change in update.changes}
-    return "paid" in names and ("line" not in names or after.step > before.step)
+    return "paid" in names and ("given" not in names or after.step > before.step)
 
 
 @dataclass
@@ -203,12 +203,12 @@ class Shared:
         """The record of a run."""
         return next((each.value for each in self.stored(state, RECORD) if each.name == run_id), None)
 
-    def held(self, state: State, line: str | None = None) -> list[Lock]:
-        """The locks (of one line) that a run holds whose end is not recorded: their items remain."""
+    def held(self, state: State, owner: str | None = None) -> list[Lock]:
+        """The locks (of one wait queue) that a run holds whose end is not recorded: their items remain."""
         held = []
         for place in self.stored(state, PLACE):
-            lock, whose = place.value, place.line
-            if not lock.holder or line not in (None, whose):
+            lock, whose = place.value, place.owner
+            if not lock.holder or owner not in (None, whose):
                 continue
             holder = self.record(state, str(held_by(lock.holder, whose)))
             if whose.startswith("*"):
@@ -217,9 +217,9 @@ class Shared:
                 held.append(lock)
         return held
 
-    def is_paused(self, state: State, line: str) -> bool:
-        """Whether the key of this line is paused."""
-        places = (each for each in self.stored(state, PLACE) if each.line == line and each.rest == str(PAUSE))
+    def is_paused(self, state: State, owner: str) -> bool:
+        """Whether the key of this wait queue is paused."""
+        places = (each for each in self.stored(state, PLACE) if each.owner == owner and each.rest == str(PAUSE_PLACE))
         return any(state.time < place.value.until for place in places)
 
     def job(self, state: State, job_id: str) -> Job:

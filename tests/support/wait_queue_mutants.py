@@ -1,4 +1,4 @@
-"""Workers with a fault in their line, which a search has to find."""
+"""Workers with a fault in their wait queue, which a search has to find."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,9 +24,10 @@ from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.requeue import Requeue
 from duecourse.usecases.worker.wait_queue import WaitQueue
 from duecourse.usecases.worker.work_item import Disposition, WorkItem
+from tests.support.parts import with_parts
 
 
-class CallingLine(WaitQueue):
+class CallingQueue(WaitQueue):
     """Sends a call each time that one is wanted, whether or not another one is on its way."""
 
     __slots__ = ()
@@ -37,11 +38,11 @@ class CallingLine(WaitQueue):
     def _call(self, first: Sequence[RunMessage], report: Report) -> None:
         for each in first:
             self._watched(each)
-            self._send(replace(each, call=each.nonce), self.clock.now())
+            self._send(replace(each, call=each.nonce), self.parts.clock.now())
 
 
 class CallingEffects(SideEffects):
-    """Calls the next run for each message of a run that waited, whether or not it removed anything from the line."""
+    """Calls the next run for each message of a run that waited, whether or not it removed anything from it."""
 
     __slots__ = ()
 
@@ -49,10 +50,10 @@ class CallingEffects(SideEffects):
         self, message: RunMessage, run: Run | None, report: Report, *, waited: Queued | None = None
     ) -> None:
         self.wait_queue.leave(message, run)
-        self.wait_queue.call_next(message.tenant, message.line, report)
+        self.wait_queue.call_next(message.tenant, message.wait_queue, report)
 
 
-class KeepingLine(WaitQueue):
+class KeepingQueue(WaitQueue):
     """Does not remove the call that it has received."""
 
     __slots__ = ()
@@ -75,7 +76,7 @@ class RecklessOverlaps(Overlaps):
 
     __slots__ = ()
 
-    def _take(self, job: Job, wanted: Lock, asks: LockRequest, record: Run | None) -> LockResult:
+    def _take(self, job: Job, wanted: Lock, asks: LockRequest, record: Run | None, before: str | None) -> LockResult:
         held = self.runs.locked(job.tenant, job.id)
         taken = self.runs.lock(job.tenant, job.id, wanted, held) is None
         return Held() if taken else Wait("another run was first")
@@ -106,7 +107,7 @@ class KeepingEffects(SideEffects):
 
     __slots__ = ()
 
-    def _give_key_back(self, run: Run, job: JobSnapshot, report: Report) -> None:
+    def _give_key_back(self, item: WorkItem, run: Run, job: JobSnapshot) -> None:
         return
 
 
@@ -115,7 +116,7 @@ class LonelyStart(Overlaps):
 
     __slots__ = ()
 
-    def free_beside(self, job: Job, run: Run, line: str, limit: int | None) -> Callable[[], int] | None:
+    def free_beside(self, job: Job, run: Run, queue: str, limit: int | None) -> Callable[[], int] | None:
         return None
 
 
@@ -125,9 +126,9 @@ class OpenPlaces(Overlaps):
     __slots__ = ()
 
     def _take_place(self, places: Places, wanted: Lock, record: Run | None, in_turn: OfRun | None) -> LockResult:
-        held = self.runs.locks(places.tenant, places.line)
+        held = self.runs.locks(places.tenant, places.wait_queue)
         place = next((each for each in range(places.limit) if each not in held), 0)
-        taken = self.runs.lock(places.tenant, places.line, wanted, held.get(place), place=place) is None
+        taken = self.runs.lock(places.tenant, places.wait_queue, wanted, held.get(place), place=place) is None
         return Held() if taken else Wait("another run was first")
 
 
@@ -136,11 +137,11 @@ class PushyStart(Overlaps):
 
     __slots__ = ()
 
-    def _ahead(self, places: Places, run: OfRun) -> list[str]:
-        return []
+    def _ahead(self, places: Places, run: OfRun) -> tuple[list[str], dict[int, Lock] | None]:
+        return [], None
 
 
-class HastyLine(WaitQueue):
+class HastyQueue(WaitQueue):
     """Counts the free places before it removes its call."""
 
     __slots__ = ()
@@ -149,18 +150,18 @@ class HastyLine(WaitQueue):
         self,
         message: RunMessage,
         run: Run | None,
-        line: str,
+        queue: str,
         report: Report,
         *,
         free: Callable[[], int] | None,
         waited: Queued | None = None,
     ) -> None:
         counted = 0 if free is None else free()
-        super().left(message, run, line, report, free=lambda: counted, waited=waited)
+        super().left(message, run, queue, report, free=lambda: counted, waited=waited)
 
 
 class PrepaidRate(RateGate):
-    """A run that has waited for its instant of the line starts without paying."""
+    """A run that has waited for its instant in turn starts without paying."""
 
     def enter(self, state: Spent, start: Starting[Rate]) -> Pass | At | Write[Spent]:
         if has_turn(start.continued, self.name, start.key, start.now, waited=start.waited):
@@ -221,7 +222,7 @@ class ForgetfulRequeue(Requeue):
 
 
 def prepaying(worker: LaneWorker) -> LaneWorker:
-    """An instant of the line counts as a paid start."""
+    """An instant given to a waiting run counts as a paid start."""
     return _with_gate(worker, PrepaidRate())
 
 
@@ -237,8 +238,8 @@ def restarting(worker: LaneWorker) -> LaneWorker:
 
 def placeless(worker: LaneWorker) -> LaneWorker:
     """A run that waits for the rate before its next attempt has no place."""
-    runs: Any = PlacelessRuns(worker.starter.runs)
-    return replace(worker, starter=replace(worker.starter, runs=runs))
+    runs: Any = PlacelessRuns(worker.starter.parts.runs)
+    return replace(worker, starter=with_parts(worker.starter, runs=runs))
 
 
 def forgetting(worker: LaneWorker) -> LaneWorker:
@@ -251,13 +252,13 @@ def doubling(worker: LaneWorker) -> LaneWorker:
     """Each call of a run that has ended calls the next one twice, as in the release before 6."""
     effects = worker.effects
     return _with(
-        worker, CallingEffects(**(_fields(effects) | {"wait_queue": CallingLine(**_fields(worker.wait_queue))}))
+        worker, CallingEffects(**(_fields(effects) | {"wait_queue": CallingQueue(**_fields(worker.wait_queue))}))
     )
 
 
 def never_received(worker: LaneWorker) -> LaneWorker:
-    """The first call of a line remains recorded: no other one is sent."""
-    return _with(worker, replace(worker.effects, wait_queue=KeepingLine(**_fields(worker.wait_queue))))
+    """The first call of a wait queue remains recorded: no other one is sent."""
+    return _with(worker, replace(worker.effects, wait_queue=KeepingQueue(**_fields(worker.wait_queue))))
 
 
 def blind(worker: LaneWorker) -> LaneWorker:
@@ -307,7 +308,7 @@ def pushy(worker: LaneWorker) -> LaneWorker:
 
 def hasty(worker: LaneWorker) -> LaneWorker:
     """A start counts the free places too early."""
-    return _with(worker, replace(worker.effects, wait_queue=HastyLine(**_fields(worker.wait_queue))))
+    return _with(worker, replace(worker.effects, wait_queue=HastyQueue(**_fields(worker.wait_queue))))
 
 
 def opened(worker: LaneWorker) -> LaneWorker:
@@ -334,9 +335,9 @@ def _with_overlaps(worker: LaneWorker, kind: type[Overlaps], **changes: Any) -> 
 
 
 def _with(worker: LaneWorker, effects: SideEffects) -> LaneWorker:
-    line, transitions = effects.wait_queue, replace(worker.transitions, effects=effects)
-    starter = replace(worker.starter, transitions=transitions, wait_queue=line)
-    return replace(worker, starter=starter, transitions=transitions, effects=effects, wait_queue=line)
+    waits, transitions = effects.wait_queue, replace(worker.transitions, effects=effects)
+    starter = replace(worker.starter, transitions=transitions, wait_queue=waits)
+    return replace(worker, starter=starter, transitions=transitions, effects=effects, wait_queue=waits)
 
 
 def _fields(of: WaitQueue | SideEffects | Overlaps | Requeue) -> dict[str, Any]:

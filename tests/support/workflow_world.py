@@ -5,7 +5,7 @@ from typing import Any
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.rendering import render_document
-from duecourse.domain.runs.states import Run, RunState, reason_of
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.workflows.graph import Graph
 from duecourse.domain.workflows.view import WorkflowRunView
@@ -60,7 +60,7 @@ class WorkflowWorld(World):
     def state(self, job_id: str, local: str = INSTANT) -> State | None:
         """State and reason of a job's run; None where it has no record."""
         run = self.run(job_id, local)
-        return None if run is None else (run.state, reason_of(run))
+        return None if run is None else (run.state, run.reason)
 
     def delete_record(self, job_id: str, local: str = INSTANT) -> None:
         """Delete the record of a run."""

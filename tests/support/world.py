@@ -146,15 +146,10 @@ class World(Stage):
         wiring = self.wiring()
         effects = wiring.effects(wiring.forwarder(self.wheel, None))
         reconciler = ReconcileDeadLetters(
+            parts=wiring,
             queue=queue or self.wheel.dead_letter_queue,
-            jobs=self.jobs,
-            runs=self.run_store,
-            lanes=self.wheel,
-            clock=self.clock,
-            randomness=self.randomness,
             transitions=wiring.transitions(effects),
             effects=effects,
-            run_retention_days=90,
         )
         report = reconciler(self.clock.now() + 60)
         self.note(report)
@@ -170,8 +165,7 @@ class World(Stage):
     ) -> Report:
         """Index repair, on this world's store unless another one is given. With `reports`, it counts tenants."""
         store = store or maintenance.RepairStore(self.tables.both())
-        marks = self.tables.tick_mark()
-        index = IndexCheck(store, self.jobs, self.run_store, self.wait_queues, self.timers, marks, self.clock)
+        index = IndexCheck(self.wiring(), store)
         clean_up = CleanUp(self.jobs, self.run_store, self.clock, retention_days=90)
         calendars = CalendarCheck(self.api_at(self.clock).calendars, self.clock)
         tenants = None if reports is None else TenantCount(reports, self.clock)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from duecourse.domain.documents import LATEST
 from duecourse.domain.ids import RunIdentity, RunName
+from duecourse.domain.jobs.calendars import CalendarDays, PlannedPause
 from duecourse.domain.jobs.job import Lane
 from duecourse.messages import (
     MAX_REPLACED,
@@ -20,13 +21,16 @@ from duecourse.messages import (
     Fail,
     MessageError,
     MessageKind,
+    OperationMessage,
     Redrive,
     RunMessage,
     StartAttempt,
+    read_message,
     read_run_message,
 )
 from duecourse_schedules import ScheduleSpec
 from duecourse_schedules.schedule import OccurrenceRules
+from tests.support.jobs import NOON
 
 BODY = {
     "tenant": "default",
@@ -77,7 +81,7 @@ MESSAGES = st.builds(
     command=st.just(StartAttempt())
     | st.just(Evaluate())
     | st.builds(Redrive, st.booleans())
-    | st.builds(CheckDeadline, st.none() | TEXTS, st.none() | MOMENTS)
+    | st.builds(CheckDeadline, st.none() | TEXTS, st.none() | MOMENTS, st.none() | st.integers(1, 9))
     | st.builds(Complete, st.none() | JSON)
     | st.builds(Fail, st.none() | TEXTS, st.none() | TEXTS, st.none() | st.booleans(), st.none() | MOMENTS)
     | st.builds(Cancel, st.none() | TEXTS),
@@ -259,7 +263,8 @@ def test_message_copy_lists_the_messages_that_it_replaces() -> None:
 
 def test_message_of_a_catch_up_contains_its_rules_and_ignores_unknown_ones() -> None:
     spec = ScheduleSpec("*/5 * * * *", "Europe/Berlin", dst_gap="skip", start=1_795_000_000)
-    rules = OccurrenceRules(spec, ("2026-12-24",), 30, 600)
+    windows = ("2026-12-24", CalendarDays("bank", 2, "fcz"), PlannedPause(None, 1_795_243_900, 1_795_243_999))
+    rules = OccurrenceRules(spec, windows, 30, 600)
     said = replace(read_run_message(body()), rules=rules, following=1_795_243_900)
     assert read_run_message(said.to_json()) == said
     raw = orjson.loads(said.to_json())
@@ -279,10 +284,24 @@ def test_message_of_any_kind_can_be_turned_into_the_start_of_an_attempt(message:
     whose = ("name", "tenant", "generation", "lane", "own_payload", "requested_by", "correlation_id")
     for kept in (*whose, "due", "count", "through", "caught_up_at", "final"):
         assert getattr(start, kept) == getattr(message, kept)
-    assert not start.waited  # a later attempt is not the call of a line
+    assert not start.waited  # a later attempt is not the call of a wait queue
 
 
 def test_message_copy_has_the_same_command() -> None:
     message = read_run_message(body(kind="complete", attempt=2, result=""))
     again = message.again(nonce="n-2")
     assert (again.command, again.attempt) == (Complete(""), 2)
+
+
+def test_operation_message_is_read_as_it_was_written_and_ignores_later_fields() -> None:
+    message = OperationMessage("acme", "op-1", 0, NOON + 0.5, "nonce-1")
+    body = orjson.loads(message.to_json())
+    assert read_message(orjson.dumps(body | {"later": 1}).decode()) == message
+    assert read_message(message.again(nonce="nonce-2").to_json()) == replace(message, nonce="nonce-2")
+
+
+@pytest.mark.parametrize("wrong", [{"page": "0"}, {"tenant": 1}, {"sent_at": None}, {"nonce": 1}])
+def test_operation_message_that_cannot_be_read_is_rejected_with_its_field(wrong: dict[str, Any]) -> None:
+    body = orjson.loads(OperationMessage("acme", "op-1", 0, NOON, "nonce-1").to_json())
+    with pytest.raises(MessageError, match=f"not an operation message: {next(iter(wrong))} is "):
+        read_message(orjson.dumps(body | wrong).decode())

@@ -11,8 +11,8 @@ import duecourse
 import duecourse_schedules
 from duecourse.testing import Scheduler
 
-FILES = 50
-RETURNS = 111
+FILES = 53
+RETURNS = 124
 """The returns to a file that was already left. Lower both numbers when a change makes the story shorter."""
 
 PACKAGES = tuple(f"{Path(each.__file__).parent}/" for each in (duecourse, duecourse_schedules))

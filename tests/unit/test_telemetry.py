@@ -13,9 +13,13 @@ from aws_lambda_powertools import Logger, Metrics
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.api_keys import key_text
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
+from duecourse.stores import run_item
 from duecourse.telemetry import function_logger, loggable, publish
 from duecourse.usecases.report import Event, Report, about
+from tests.support.jobs import job
+from tests.support.runs import run
 from tests.support.varied import varied
 
 _numbers = count()
@@ -120,6 +124,16 @@ def test_telemetry_worker_metrics_are_emitted_by_lane_and_run_outcomes_by_target
         (*OF_EXECUTE, ("target", "http")): {"RunsDead": ("Count", [1.0])},
         (SERVICE, ("symptom", "jobs")): {"Failures": ("Count", [1.0])},
     }
+
+
+def test_telemetry_attributes_that_a_process_has_ignored_are_counted_once(capsys: pytest.CaptureFixture[str]) -> None:
+    run_item.ignored()
+    skipped = run(job(), RunState.SKIPPED, attempt=0)
+    run_item.from_item(run_item.to_item(skipped) | {"progress": {"N": "0.5"}, "error": {"S": "no"}})
+    assert emitted(Report(), capsys, function="archive") == {
+        (("function", "archive"), SERVICE): {"AttributesIgnored": ("Count", [2.0])}
+    }
+    assert emitted(Report(), capsys, function="archive") == {}
 
 
 def test_telemetry_round_metrics_cover_all_shards(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from duecourse.version import VERSION
 from tests.support.release_code import releases
 
 ROOT = Path(__file__).parents[2]
+PYTHON = (".", "cdk", "infra", "schedules")
 
 
 def project(folder: str) -> dict[str, object]:
@@ -15,12 +16,14 @@ def project(folder: str) -> dict[str, object]:
 
 
 def test_version_is_the_same_in_code_and_packages():
-    assert {project(folder)["version"] for folder in (".", "cdk", "schedules")} == {VERSION}
+    assert {project(folder)["version"] for folder in PYTHON} == {VERSION}
+    assert f"duecourse=={VERSION}" in project("infra")["dependencies"]
+    assert project("cdk")["optional-dependencies"] == {"stage": [f"duecourse-stage=={VERSION}"]}
     assert json.loads((ROOT / "clients/typescript/package.json").read_text())["version"] == VERSION
 
 
 def test_version_licence_is_the_same_in_packages_of_both_languages():
-    python = [project(folder)["license"] for folder in (".", "cdk", "schedules")]
+    python = [project(folder)["license"] for folder in PYTHON]
     node = [json.loads((ROOT / folder / "package.json").read_text()) for folder in (".", "console")]
     assert {*python, *(package["license"] for package in node)} == {"Apache-2.0"}
     assert all(package["private"] for package in node)

@@ -1,13 +1,29 @@
 """The container of all functions."""
 
+import dataclasses
+import inspect
+import re
 import subprocess
 import sys
+from dataclasses import is_dataclass
+from typing import Any
 
 import pytest
 
 from benchmarks.cold.functions import ENVIRONMENT
-from duecourse.settings import ApiSettings, SettingsError, TickSettings
+from duecourse.settings import (
+    ApiSettings,
+    AuditSettings,
+    CallbackSettings,
+    DispatchSettings,
+    ExecuteSettings,
+    ReconcilerSettings,
+    RepairSettings,
+    SettingsError,
+    TickSettings,
+)
 from duecourse.testing.clock import SettableClock
+from duecourse.usecases.parts import Parts
 from duecourse.wiring import Wiring, made_at_start
 
 
@@ -27,6 +43,7 @@ def test_wiring_imports_only_modules_that_the_use_case_needs() -> None:
     program = """
 import os, sys
 from duecourse.settings import TickSettings
+from duecourse.usecases.parts import Parts
 from duecourse.wiring import Wiring
 Wiring(TickSettings.from_env(os.environ)).tick
 assert "duecourse.adapters.sqs.shard_queue" in sys.modules
@@ -36,6 +53,42 @@ print([name for name in sys.modules if name.startswith(("duecourse.usecases.work
         [sys.executable, "-c", program], env=dict(ENVIRONMENT), capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+NOT_IMPORTED = {"settings", "clock", "randomness", "executor"}
+FURTHER = {
+    "DUECOURSE_REPAIR_HOURS": "24",
+    "DUECOURSE_COMPLETED_JOB_RETENTION_DAYS": "90",
+    "DUECOURSE_AUDIT_SEGMENTS": "1",
+}
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        (ApiSettings, "api"),
+        (AuditSettings, "audit"),
+        (CallbackSettings, "callback_parts"),
+        (DispatchSettings, "dispatch"),
+        (ExecuteSettings, "workers"),
+        (ReconcilerSettings, "reconcile"),
+        (RepairSettings, "index_repair"),
+    ],
+)
+def test_wiring_use_cases_of_a_function_have_their_parts_before_its_first_invocation(settings: Any, name: str) -> None:
+    wiring = Wiring[Any](settings.from_env(dict(ENVIRONMENT) | FURTHER))
+    made, needed = getattr(wiring, name), set[str]()
+    open_, seen = [*made.values()] if isinstance(made, dict) else [made], set[int]()
+    while open_:
+        use_case = open_.pop()
+        if id(use_case) in seen or not is_dataclass(use_case):
+            continue
+        seen.add(id(use_case))
+        fields = [getattr(use_case, each.name) for each in dataclasses.fields(use_case)]
+        open_ += [part for each in fields for part in (each if isinstance(each, tuple) else (each,))]
+        if wiring in fields:
+            needed |= set(re.findall(r"\bparts\.(\w+)", inspect.getsource(sys.modules[type(use_case).__module__])))
+    assert (needed & vars(Parts).keys()) - NOT_IMPORTED <= vars(wiring).keys()
 
 
 def test_wiring_made_at_start_creates_the_object_immediately_and_once() -> None:

@@ -3,7 +3,7 @@
 import { ApiError, ApiUnreachableError, isObject, notOurs } from "./errors.js";
 import { type Exchanged, type ExchangeOptions, exchanged, parsed } from "./exchange.js";
 import { OPERATIONS, type OperationEntry } from "./operations.js";
-import { Page, type Searched, type Total } from "./page.js";
+import { Page, type Total } from "./page.js";
 import { deletedBefore, type Failure, instantOf, waitBeforeNext } from "./retries.js";
 import type { CallOptions, Methods } from "./types.js";
 
@@ -104,17 +104,11 @@ export class Client {
     given: Record<string, unknown>,
     document: Record<string, unknown>,
   ): Page<unknown> {
-    const { items, next_cursor: next, total = null, searched = null } = document;
+    const { items, next_cursor: next, total = null } = document;
     if (!Array.isArray(items)) throw new ApiError(200, notOurs(200, JSON.stringify(document)));
     const following = (cursor: string) =>
       this.operate(entry, { ...given, cursor, total: undefined }) as Promise<Page<unknown>>;
-    return new Page(
-      items,
-      typeof next === "string" ? next : null,
-      following,
-      total as Total | null,
-      searched as Searched | null,
-    );
+    return new Page(items, typeof next === "string" ? next : null, following, total as Total | null);
   }
 
   async #send(method: string, path: string, request: CallRequest): Promise<Received> {

@@ -17,7 +17,7 @@ export {
   UnavailableError,
 } from "./errors.js";
 export { type ExchangeOptions, exchange, TIMEOUT_SECONDS } from "./exchange.js";
-export { inOrder, Page, type Searched, type Total } from "./page.js";
+export { Page, type Total } from "./page.js";
 export type { components, paths } from "./schema.js";
 export type {
   Answer,

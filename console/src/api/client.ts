@@ -11,6 +11,7 @@ import createFetchClient, { type Middleware } from "openapi-fetch";
 import createClient from "openapi-react-query";
 import type { Session } from "../app/session";
 import { API } from "../app/settings";
+import { missed, reached } from "./connection";
 import { ApiProblem, asProblem } from "./problem";
 import { sharing } from "./sharing";
 
@@ -26,14 +27,6 @@ let refused: string | null = null;
 /** Sets the session whose token the following requests send. */
 export function speakAs(who: Session): void {
   session = who;
-}
-
-const limited = new Set<(seconds: number) => void>();
-
-/** Calls `tell` with the seconds to wait after each 429 response. Returns a function that ends this. */
-export function onLimited(tell: (seconds: number) => void): () => void {
-  limited.add(tell);
-  return () => void limited.delete(tell);
 }
 
 const checked: Middleware = {
@@ -52,13 +45,14 @@ const checked: Middleware = {
         "A proxy or gateway between this page and the API sent the response.",
       );
     }
+    reached();
   },
   onError({ request, error }) {
     if (error instanceof UnauthorizedError)
       refused = request.headers.get("Authorization")?.slice("Bearer ".length) ?? null;
     if (!(error instanceof ApiError || error instanceof ApiUnreachableError)) return;
     const problem = asProblem(error);
-    if (problem.status === 429) for (const tell of limited) tell(problem.retryAfter ?? 1);
+    if (request.method === "GET" || problem.status === 429) missed(problem); // a form shows its own failure
     return problem;
   },
 };
@@ -93,9 +87,6 @@ export const queries = new QueryClient({
     mutations: { networkMode: "always", retry: false },
   },
 });
-
-/** The interval in which live pages reload, in milliseconds; hidden tabs do not reload. */
-export const LIVE = 2_000;
 
 /** A key for a request that must not have its effect twice. */
 export const freshKey = (): string => crypto.randomUUID();

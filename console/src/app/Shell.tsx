@@ -9,11 +9,11 @@ import { Route, Routes, useLocation } from "react-router";
 import { NotFound } from "../shared/NotFound";
 import { PageFailed } from "../shared/PageFailed";
 import { useTenants } from "../tenants/useTenants";
+import { ConnectionBar } from "./ConnectionBar";
 import { useClockMenu } from "./clockMenu";
 import { useStage } from "./context";
 import { ExpiredLogin } from "./ExpiredLogin";
 import { NoticesProvider, useNotices } from "./notices";
-import { RateLimited } from "./RateLimited";
 import { MENU, PAGES, TENANTS } from "./routes";
 import { chooseTheme, isDark } from "./theme";
 import { trailOf } from "./trail";
@@ -59,6 +59,7 @@ function TopBar() {
       <TopNavigation
         identity={{ href: "#/", title: `Duecourse · ${settings.stage}` }}
         utilities={[
+          { type: "button", text: "Why did it not run?", href: "#/why" },
           clock,
           {
             type: "button",
@@ -95,7 +96,8 @@ function Frame() {
   const [open, setOpen] = useState(() => matchMedia("(min-width: 688px)").matches);
   const trail = trailOf(pathname);
   const menu = useTenants({ live: false }).data === undefined ? MENU : [...MENU, TENANTS];
-  const active = menu.findLast((each) => `#${pathname}`.startsWith(each.href))?.href ?? "#/";
+  const active =
+    menu.findLast(({ href }) => href !== "#/" && `#${pathname}`.startsWith(href))?.href ?? `#${pathname}`;
   useEffect(() => {
     const place = menu.find((each) => each.href === active)?.text ?? "";
     document.title = [trail[1]?.text, place, `Duecourse ${settings.stage}`].filter(Boolean).join(" · ");
@@ -116,7 +118,7 @@ function Frame() {
       breadcrumbs={trail.length > 0 && <BreadcrumbGroup ariaLabel="Breadcrumbs" items={trail} />}
       notifications={
         <>
-          <RateLimited />
+          <ConnectionBar />
           <Flashbar items={notices.items} stackItems={notices.items.length > 3} />
         </>
       }

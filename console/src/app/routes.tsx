@@ -1,4 +1,5 @@
-import { type ComponentType, type LazyExoticComponent, lazy } from "react";
+import type { ComponentType, LazyExoticComponent } from "react";
+import { loaded } from "./loaded";
 
 interface Page {
   path: string;
@@ -7,27 +8,32 @@ interface Page {
 
 /** Every page by its address after `#`; each is loaded when it is opened. */
 export const PAGES: readonly Page[] = [
-  { path: "/", page: lazy(() => import("../overview/OverviewPage")) },
-  { path: "/jobs", page: lazy(() => import("../jobs/JobsPage")) },
-  { path: "/jobs/new", page: lazy(() => import("../edit/CreatePage")) },
-  { path: "/jobs/:jobId", page: lazy(() => import("../job/JobPage")) },
-  { path: "/jobs/:jobId/edit", page: lazy(() => import("../edit/EditPage")) },
-  { path: "/runs", page: lazy(() => import("../runs/RunsPage")) },
-  { path: "/runs/:runId", page: lazy(() => import("../run/RunPage")) },
-  { path: "/workflows", page: lazy(() => import("../workflows/WorkflowsPage")) },
-  { path: "/workflows/new", page: lazy(() => import("../edit/CreateWorkflowPage")) },
-  { path: "/workflows/:workflowId/edit", page: lazy(() => import("../edit/EditWorkflowPage")) },
-  { path: "/workflows/:workflowId", page: lazy(() => import("../workflows/WorkflowPage")) },
-  { path: "/workflows/:workflowId/runs/:instant", page: lazy(() => import("../workflows/WorkflowRunPage")) },
-  { path: "/calendars", page: lazy(() => import("../calendars/CalendarsPage")) },
-  { path: "/calendars/new", page: lazy(() => import("../calendars/CreateCalendarPage")) },
-  { path: "/calendars/:calendarId", page: lazy(() => import("../calendars/CalendarPage")) },
-  { path: "/limits", page: lazy(() => import("../limits/LimitsPage")) },
-  { path: "/limits/:limitKey", page: lazy(() => import("../limits/LimitPage")) },
-  { path: "/keys", page: lazy(() => import("../keys/KeysPage")) },
-  { path: "/dead-letters", page: lazy(() => import("../dead-letters/DeadLettersPage")) },
-  { path: "/stage", page: lazy(() => import("../stage/StagePage")) },
-  { path: "/tenants", page: lazy(() => import("../tenants/TenantsPage")) },
+  { path: "/", page: loaded(() => import("../overview/OverviewPage")) },
+  { path: "/load", page: loaded(() => import("../load/LoadPage")) },
+  { path: "/why", page: loaded(() => import("../why/WhyPage")) },
+  { path: "/jobs", page: loaded(() => import("../jobs/JobsPage")) },
+  { path: "/jobs/new", page: loaded(() => import("../edit/CreatePage")) },
+  { path: "/jobs/:jobId", page: loaded(() => import("../job/JobPage")) },
+  { path: "/jobs/:jobId/edit", page: loaded(() => import("../edit/EditPage")) },
+  { path: "/runs", page: loaded(() => import("../runs/RunsPage")) },
+  { path: "/runs/:runId", page: loaded(() => import("../run/RunPage")) },
+  { path: "/workflows", page: loaded(() => import("../workflows/WorkflowsPage")) },
+  { path: "/workflows/new", page: loaded(() => import("../edit/CreateWorkflowPage")) },
+  { path: "/workflows/:workflowId/edit", page: loaded(() => import("../edit/EditWorkflowPage")) },
+  { path: "/workflows/:workflowId", page: loaded(() => import("../workflows/WorkflowPage")) },
+  {
+    path: "/workflows/:workflowId/runs/:instant",
+    page: loaded(() => import("../workflows/WorkflowRunPage")),
+  },
+  { path: "/calendars", page: loaded(() => import("../calendars/CalendarsPage")) },
+  { path: "/calendars/new", page: loaded(() => import("../calendars/CreateCalendarPage")) },
+  { path: "/calendars/:calendarId", page: loaded(() => import("../calendars/CalendarPage")) },
+  { path: "/limits", page: loaded(() => import("../limits/LimitsPage")) },
+  { path: "/limits/:limitKey", page: loaded(() => import("../limits/LimitPage")) },
+  { path: "/keys", page: loaded(() => import("../keys/KeysPage")) },
+  { path: "/dead-letters", page: loaded(() => import("../dead-letters/DeadLettersPage")) },
+  { path: "/stage", page: loaded(() => import("../stage/StagePage")) },
+  { path: "/tenants", page: loaded(() => import("../tenants/TenantsPage")) },
 ];
 
 /** The pages' menu. */
@@ -35,6 +41,7 @@ export const MENU = [
   { text: "Overview", href: "#/" },
   { text: "Jobs", href: "#/jobs" },
   { text: "Runs", href: "#/runs" },
+  { text: "Load", href: "#/load" },
   { text: "Workflows", href: "#/workflows" },
   { text: "Calendars", href: "#/calendars" },
   { text: "Limits", href: "#/limits" },

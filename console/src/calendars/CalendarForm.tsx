@@ -7,7 +7,7 @@ import Input from "@cloudscape-design/components/input";
 import Link from "@cloudscape-design/components/link";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import Textarea from "@cloudscape-design/components/textarea";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { fetcher, type Schemas } from "../api/client";
@@ -21,6 +21,7 @@ import { useZone } from "../shared/clock";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { patiently } from "../shared/patiently";
+import { useAction } from "../shared/useAction";
 import { useConfirm } from "../shared/useConfirm";
 import { entriesOf, faultOf } from "./texts";
 
@@ -46,8 +47,9 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
   const exclude = entriesOf(days);
   const params = { path: { calendar_id: id } };
 
-  const saving = useMutation({
-    mutationFn: async () => {
+  const saving = useAction(
+    `Save ${id}`,
+    async (_: undefined, signal) => {
       let put: Schemas["PutCalendar"] | undefined;
       const walk = resumable(async (cursor) => {
         // A further page is refused if the calendar has changed since the first one.
@@ -62,37 +64,39 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
         return data;
       });
       // Each job counts as a request, so the API may require a wait.
-      return { ...(await patiently(walk, new AbortController().signal)), put };
+      return { ...(await patiently(walk, signal)), put };
     },
-    onSuccess: ({ changed, failed, put }) => {
-      setDays(put?.exclude.join("\n") ?? days);
-      const jobs = changed > 0 ? ` ${jobsText(changed)} changed.` : "";
-      if (failed.length > 0) {
-        const which = failed.join(", ");
-        notices.failed(
-          `${id} is saved, but not all of its jobs were updated`,
-          new ApiProblem(
-            409,
-            "These jobs keep the previous exclusions",
-            `${which}. Save again. If this does not help, check the schedules and calendars of these jobs.`,
-          ),
-        );
-      } else notices.done(`The calendar ${id} is saved.${jobs}`, { next: calendar === null });
-      void client.invalidateQueries();
-      if (calendar === null) void navigate(to.calendar(id).slice(1));
+    {
+      done({ changed, failed, put }) {
+        setDays(put?.exclude.join("\n") ?? days);
+        const jobs = changed > 0 ? ` ${jobsText(changed)} changed.` : "";
+        if (failed.length > 0) {
+          const which = failed.join(", ");
+          notices.failed(
+            `${id} is saved, but not all of its jobs were updated`,
+            new ApiProblem(
+              409,
+              "These jobs keep the previous exclusions",
+              `${which}. Save again. If this does not help, check the schedules and calendars of these jobs.`,
+            ),
+          );
+        } else notices.done(`The calendar ${id} is saved.${jobs}`, { next: calendar === null });
+        if (calendar === null) void navigate(to.calendar(id).slice(1));
+      },
     },
-  });
+  );
   const remove = () =>
     ask({
       header: "Delete the calendar?",
       text: `${id} will be deleted, unless jobs use it.`,
       action: "Delete the calendar",
+      grave: true,
       async run() {
-        await fetcher.DELETE("/v1/calendars/{calendar_id}", { params });
+        const header = etag === null ? {} : { "If-Match": etag };
+        await fetcher.DELETE("/v1/calendars/{calendar_id}", { params: { ...params, header } });
         notices.done(`The calendar ${id} is deleted.`, { next: true });
         void navigate("/calendars");
         client.removeQueries({ queryKey: ["calendar", id] });
-        await client.invalidateQueries({ queryKey: ["calendars"] });
       },
     });
   const fault = saving.error === null ? undefined : faultOf(asProblem(saving.error), exclude);
@@ -161,10 +165,10 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
         </Button>
         <Button
           variant="primary"
-          loading={saving.isPending}
+          loading={saving.busy}
           disabled={id === "" || exclude.length === 0 || refusal !== undefined}
           disabledReason={refusal ?? "Enter an id and an exclusion."}
-          onClick={() => saving.mutate()}
+          onClick={() => saving.run(undefined)}
         >
           {calendar === null ? "Create calendar" : "Save"}
         </Button>

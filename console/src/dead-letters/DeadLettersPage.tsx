@@ -2,11 +2,13 @@ import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
+import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { fetcher } from "../api/client";
 import { useRefusal } from "../app/context";
-import { attempts, error, job, occurrence, type Run } from "../runs/columns";
+import { OperationsBox } from "../operations/OperationsBox";
+import { attempts, code, error, job, occurrence, type Run } from "../runs/columns";
 import { type Filters, NAMES, rangeOf } from "../runs/filters";
 import { RunFilter } from "../runs/RunFilter";
 import { useZone } from "../shared/clock";
@@ -17,7 +19,7 @@ import { useFilters } from "../shared/useFilters";
 import { useSlices } from "../shared/useSlices";
 import { Groups } from "./Groups";
 import { groupsOf } from "./groups";
-import { RedriveDialog } from "./RedriveDialog";
+import RedriveDialog from "./RedriveDialog";
 import type { Plan } from "./useRedrive";
 
 export default function DeadLettersPage() {
@@ -35,7 +37,7 @@ export default function DeadLettersPage() {
   const slices = useSlices(shown, useNarrow() ? CARDS : 100);
   const [selected, setSelected] = useState<readonly string[]>([]);
   const [plan, setPlan] = useState<Plan | null>(null);
-  const [mayOne, mayAll] = [useRefusal("jobs:write"), useRefusal("ops")];
+  const refusal = useRefusal("jobs:write");
   const chosen = shown.filter((run) => selected.includes(run.id));
   const these = (name: string, some: readonly Run[]) => setPlan({ name, runs: some.map((run) => run.id) });
   const close = () => {
@@ -43,6 +45,7 @@ export default function DeadLettersPage() {
     setSelected([]);
   };
   const zone = useZone();
+  const more = list.hasNextPage ? "+" : ""; // the numbers are of the loaded runs
   const filtered = NAMES.some((name) => filters[name] !== undefined);
   return (
     <SpaceBetween size="l">
@@ -59,8 +62,8 @@ export default function DeadLettersPage() {
             />
             <Button
               variant="primary"
-              disabled={mayAll !== undefined || runs.length === 0}
-              disabledReason={mayAll}
+              disabled={refusal !== undefined || runs.length === 0}
+              disabledReason={refusal}
               onClick={() => setPlan({ name: nameOf(filters), choice: choiceOf(filters) })}
             >
               {filtered ? "Redrive all runs that match the filters" : "Redrive all"}
@@ -70,6 +73,7 @@ export default function DeadLettersPage() {
       >
         Dead letters
       </Header>
+      <OperationsBox kind="redrive" />
       <RunFilter
         filters={filters}
         change={(changes) => change({ ...changes, group: undefined })}
@@ -79,71 +83,75 @@ export default function DeadLettersPage() {
       {groups.length > 0 && (
         <Groups
           groups={groups}
+          more={more}
           chosen={group}
           choose={(pattern) => change({ group: pattern })}
           redrive={(each) => these(`All loaded runs with the error: ${each.pattern}`, each.runs)}
-          refusal={mayOne}
+          refusal={refusal}
         />
       )}
-      <Rows
-        {...slices}
-        trackBy="id"
-        loading={list.isPending}
-        loadingText="Loading"
-        selectionType="multi"
-        selectedItems={chosen}
-        onSelectionChange={({ detail }) => setSelected(detail.selectedItems.map((run) => run.id))}
-        ariaLabels={{
-          tableLabel: "Runs",
-          selectionGroupLabel: "Runs",
-          allItemsSelectionLabel: () => "All runs on this page",
-          itemSelectionLabel: (_, run) => run.id,
-        }}
-        header={
-          <Header
-            counter={`(${chosen.length > 0 ? `${chosen.length} of ` : ""}${shown.length})`}
-            description={
-              group === undefined ? undefined : <span className="text">With the error: {group}</span>
-            }
-            actions={
-              <Button
-                disabled={chosen.length === 0 || mayOne !== undefined}
-                disabledReason={mayOne}
-                onClick={() => these("The selected runs", chosen)}
-              >
-                Redrive selected
-              </Button>
-            }
-          >
-            Runs
-          </Header>
-        }
-        columnDefinitions={[
-          job,
-          {
-            id: "died",
-            header: "Died",
-            width: 125,
-            card: 40,
-            cell: (run) => <Time at={run.finished_at} brief />,
-          },
-          { ...occurrence(zone), card: 60 },
-          attempts,
-          error,
-        ]}
-        empty={
-          list.error === null && (
-            <Box color="text-body-secondary" padding="l">
-              {list.hasNextPage
-                ? "No loaded run matches. Load more."
-                : filtered || group !== undefined
-                  ? "No dead runs match the filters."
-                  : "No runs are dead."}
-            </Box>
-          )
-        }
-        footer={
-          !list.isPending && (
+      {list.isPending ? (
+        <StatusIndicator type="loading">Loading</StatusIndicator>
+      ) : (
+        <Rows
+          {...slices}
+          trackBy="id"
+          selectionType="multi"
+          selectedItems={chosen}
+          onSelectionChange={({ detail }) => setSelected(detail.selectedItems.map((run) => run.id))}
+          ariaLabels={{
+            tableLabel: "Runs",
+            selectionGroupLabel: "Runs",
+            allItemsSelectionLabel: () => "All runs on this page",
+            itemSelectionLabel: (_, run) => run.id,
+          }}
+          header={
+            <Header
+              counter={
+                list.data && `(${chosen.length > 0 ? `${chosen.length} of ` : ""}${shown.length}${more})`
+              }
+              description={
+                group === undefined ? undefined : <span className="text">With the error: {group}</span>
+              }
+              actions={
+                <Button
+                  disabled={chosen.length === 0 || refusal !== undefined}
+                  disabledReason={refusal}
+                  onClick={() => these("The selected runs", chosen)}
+                >
+                  Redrive selected
+                </Button>
+              }
+            >
+              Runs
+            </Header>
+          }
+          columnDefinitions={[
+            job,
+            {
+              id: "died",
+              header: "Died",
+              width: 125,
+              card: 40,
+              cell: (run) => <Time at={run.finished_at} brief />,
+            },
+            { ...occurrence(zone), card: 60 },
+            code,
+            error,
+            attempts,
+          ]}
+          empty={
+            list.error === null && (
+              <Box color="text-body-secondary" padding="l">
+                {list.hasNextPage
+                  ? "No loaded run matches. Load more."
+                  : filtered || group !== undefined
+                    ? "No dead runs match the filters."
+                    : "No runs are dead."}
+              </Box>
+            )
+          }
+          footer={
             <Box textAlign="center">
               {list.hasNextPage
                 ? `${runs.length} dead ${runs.length === 1 ? "run is" : "runs are"} loaded. More are available. `
@@ -154,9 +162,9 @@ export default function DeadLettersPage() {
                 </Button>
               )}
             </Box>
-          )
-        }
-      />
+          }
+        />
+      )}
       {plan !== null && <RedriveDialog plan={plan} close={close} />}
     </SpaceBetween>
   );
@@ -174,6 +182,7 @@ async function read(filters: Filters, cursor: string | undefined, signal: AbortS
 function choiceOf(filters: Filters) {
   const { since = null, until = null } = rangeOf(filters, Date.now());
   return {
+    kind: "redrive" as const,
     job_id: filters.job ?? null,
     tag: filters.tag ?? null,
     error: filters.error ?? null,

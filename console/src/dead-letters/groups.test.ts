@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Run } from "../runs/columns";
-import { groupsOf, patternOf } from "./groups";
+import { groupsOf, patternOf, sparkOf } from "./groups";
 
 describe("the pattern of an error", () => {
   test.each([
@@ -30,7 +30,7 @@ test("groups are the largest first, with their jobs and times", () => {
     run("a", "busy", "2026-03-28T13:00:00Z"),
     run("a", "disk 2 is full", "2026-03-28T11:00:00Z"),
   ]);
-  expect(groups.map(({ runs, ...rest }) => ({ ...rest, count: runs.length }))).toEqual([
+  expect(groups.map(({ runs, times: _, code: __, ...rest }) => ({ ...rest, count: runs.length }))).toEqual([
     {
       pattern: "disk … is full",
       count: 2,
@@ -40,4 +40,10 @@ test("groups are the largest first, with their jobs and times", () => {
     },
     { pattern: "busy", count: 1, jobs: ["a"], first: "2026-03-28T13:00:00Z", last: "2026-03-28T13:00:00Z" },
   ]);
+});
+
+test("a spark counts the times of each part of a span", () => {
+  const at = (hour: number) => new Date(hour * 3_600_000).toISOString();
+  const counts = sparkOf([at(0), at(1), at(1), at(15), at(16)], 0, 16 * 3_600_000);
+  expect([counts.length, counts[0], counts[1], counts.at(-1)]).toEqual([16, 1, 2, 2]);
 });

@@ -5,7 +5,10 @@ export interface Group {
   pattern: string;
   runs: Run[];
   jobs: string[];
-  /** When the first and the last of them died. */
+  code: string | null;
+  /** When they died, in order. */
+  times: string[];
+  /** The first and the last of these. */
   first: string | null;
   last: string | null;
 }
@@ -45,7 +48,29 @@ export function groupsOf(runs: readonly Run[]): Group[] {
     .map(([pattern, members]) => {
       const died = members.flatMap((run) => run.finished_at ?? []).sort();
       const jobs = [...new Set(members.map((run) => run.job_id))].sort();
-      return { pattern, runs: members, jobs, first: died[0] ?? null, last: died.at(-1) ?? null };
+      const code = members[0]?.code ?? null;
+      return {
+        pattern,
+        runs: members,
+        jobs,
+        code,
+        times: died,
+        first: died[0] ?? null,
+        last: died.at(-1) ?? null,
+      };
     })
     .sort((one, other) => other.runs.length - one.runs.length || one.pattern.localeCompare(other.pattern));
+}
+
+const BARS = 16;
+
+/** How many of some times there are in each part of a span of time. */
+export function sparkOf(times: readonly string[], from: number, to: number): number[] {
+  const counts = Array.from({ length: BARS }, () => 0);
+  for (const time of times) {
+    const place = Math.floor(((Date.parse(time) - from) / Math.max(to - from, 1)) * BARS);
+    const index = Math.min(Math.max(place, 0), BARS - 1);
+    counts[index] = (counts[index] ?? 0) + 1;
+  }
+  return counts;
 }

@@ -1,6 +1,6 @@
 import ButtonDropdown from "@cloudscape-design/components/button-dropdown";
 import Spinner from "@cloudscape-design/components/spinner";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { useNavigate } from "react-router";
 import { fetcher, type Schemas } from "../api/client";
@@ -8,6 +8,7 @@ import { asProblem } from "../api/problem";
 import { useNotices } from "../app/notices";
 import { to } from "../app/routes";
 import { ProblemBox } from "../shared/ProblemBox";
+import { useAction } from "../shared/useAction";
 import { useConfirm } from "../shared/useConfirm";
 import { useFilters } from "../shared/useFilters";
 import { type Doc, withValue, written } from "./document";
@@ -40,28 +41,29 @@ function Create({ place, first }: { place: string | null; first: Doc }) {
   const editor = useEditor(place, first, null);
   const before = useRef(first);
   const { ask, modal } = useConfirm();
-  const client = useQueryClient();
   const notices = useNotices();
   const navigate = useNavigate();
-  const creation = useMutation({
-    mutationFn: async (doc: Doc) => {
+  const creation = useAction(
+    "Create job",
+    async (doc: Doc) => {
       const body = doc as unknown as Schemas["JobRequest"];
       const header = { "Idempotency-Key": editor.keyOf(written(doc)) };
       const { data } = await fetcher.POST("/v1/jobs", { body, params: { header } });
       if (data === undefined) throw new SyntaxError("an empty response");
       return data;
     },
-    onError: (error) => editor.refuse(asProblem(error).fields),
-    onSuccess: (job) => {
-      editor.saved();
-      const when = job.understood_as;
-      notices.done(`Created ${job.id}${when == null ? ". It runs on demand only." : `: ${when}`}`, {
-        next: true,
-      });
-      void client.invalidateQueries();
-      void navigate(to.job(job.id).slice(1));
+    {
+      failed: (error) => editor.refuse(asProblem(error).fields),
+      done(job) {
+        editor.saved();
+        const when = job.understood_as;
+        notices.done(`Created ${job.id}${when == null ? ". It runs on demand only." : `: ${when}`}`, {
+          next: true,
+        });
+        void navigate(to.job(job.id).slice(1));
+      },
     },
-  });
+  );
   const start = (template: Doc) => {
     const use = async () => {
       before.current = { ...before.current, ...template };
@@ -97,9 +99,9 @@ function Create({ place, first }: { place: string | null; first: Doc }) {
         }
         save={{
           text: "Create job",
-          busy: creation.isPending,
+          busy: creation.busy,
           error: creation.error,
-          run: () => creation.mutate(editor.doc),
+          run: () => creation.run(editor.doc),
           cancel: "#/jobs",
         }}
       />

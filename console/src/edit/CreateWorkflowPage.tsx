@@ -1,7 +1,7 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "react-router";
 import { useNotices } from "../app/notices";
 import { to } from "../app/routes";
+import { useAction } from "../shared/useAction";
 import type { Doc } from "./document";
 import { useEditor } from "./useEditor";
 import { WorkflowEditor } from "./WorkflowEditor";
@@ -20,20 +20,17 @@ const FIRST: Doc = {
 
 export default function CreateWorkflowPage() {
   const editor = useEditor("(new workflow)", FIRST, null);
-  const client = useQueryClient();
   const notices = useNotices();
   const navigate = useNavigate();
   const { id: written } = editor.doc;
   const id = typeof written === "string" && written !== "" ? written : undefined;
-  const creation = useMutation({
-    mutationFn: () => putWorkflow(id ?? "", editor.doc, null, false),
-    onSuccess: (workflow) => {
+  const creation = useAction("Create workflow", () => putWorkflow(id ?? "", editor.doc, null, false), {
+    done(workflow) {
       editor.saved();
       const when = workflow.understood_as;
       notices.done(`Created ${workflow.id}${when == null ? ". It runs on demand only." : `: ${when}`}`, {
         next: true,
       });
-      void client.invalidateQueries();
       void navigate(to.workflow(workflow.id).slice(1));
     },
   });
@@ -44,9 +41,9 @@ export default function CreateWorkflowPage() {
       editor={editor}
       save={{
         text: "Create workflow",
-        busy: creation.isPending,
+        busy: creation.busy,
         error: creation.error,
-        run: () => creation.mutate(),
+        run: () => creation.run(),
         cancel: "#/workflows",
       }}
     />

@@ -66,7 +66,7 @@ export function EditorPage({
     ],
   };
   const form = <JobForm editor={shown} preview={preview} step={step} />;
-  const json = <JsonSide editor={editor} />;
+  const json = <JsonSide editor={editor} errors={shown.errors} />;
   return (
     <SpaceBetween size="l">
       {modal}

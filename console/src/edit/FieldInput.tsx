@@ -7,8 +7,10 @@ import Select from "@cloudscape-design/components/select";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import Textarea from "@cloudscape-design/components/textarea";
 import { type ReactNode, useEffect, useState } from "react";
+import { type When, WhenInput, whenAt, whenOf } from "../shared/WhenInput";
 import { same, valueAt } from "./document";
 import type { Field } from "./fields";
+import { Notices } from "./Notices";
 import { meant, shown } from "./texts";
 import { type Editor, errorOf } from "./useEditor";
 
@@ -69,9 +71,35 @@ export function FieldInput({ field, editor }: { field: Field; editor: Editor }) 
     );
   }
   if (field.kind === "auth") return <Auth field={field} editor={editor} />;
+  if (field.kind === "notices") return <Notices editor={editor} most={field.most ?? 10} />;
+  if (field.kind === "instant") return <Instant field={field} editor={editor} />;
   if (field.kind === "choice") return <Choice field={field} editor={editor} />;
   return <Text field={field} editor={editor} />;
 }
+
+/** An instant in UTC. It is set when both its day and its time are there. */
+function Instant({ field, editor }: { field: Field; editor: Editor }) {
+  const value = valueAt(editor.doc, field.path);
+  const stored = typeof value === "string" ? whenAt(value, "UTC") : NEVER;
+  const [typed, setTyped] = useState<When | null>(null);
+  const when = typed ?? stored;
+  return (
+    <FormField label={field.label} description={field.hint} errorText={errorOf(editor.errors, field.path)}>
+      <WhenInput
+        when={when}
+        zone="UTC"
+        onChange={(changed) => {
+          const instant = whenOf(changed, "UTC");
+          const cleared = changed.day === "" && changed.time === "";
+          setTyped(instant === null && !cleared ? changed : null);
+          if (instant !== null || cleared) editor.set(field.path, instant ?? undefined);
+        }}
+      />
+    </FormField>
+  );
+}
+
+const NEVER: When = { day: "", time: "" };
 
 function Choice({ field, editor }: { field: Field; editor: Editor }) {
   const value = shown("text", valueAt(editor.doc, field.path) ?? field.standard);

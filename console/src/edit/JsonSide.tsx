@@ -3,24 +3,39 @@ import Button from "@cloudscape-design/components/button";
 import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import Textarea from "@cloudscape-design/components/textarea";
+import type { FieldError } from "../api/problem";
+import { CodeArea } from "./CodeArea";
 import { inexact } from "./document";
+import { faultsOf, syntaxLine } from "./lines";
 import type { Editor } from "./useEditor";
 
 /** The job or the workflow in the form that is sent. */
-export function JsonSide({ editor, what = "job" }: { editor: Editor; what?: "job" | "workflow" }) {
+export function JsonSide({
+  editor,
+  what = "job",
+  errors = [],
+}: {
+  editor: Editor;
+  what?: "job" | "workflow";
+  /** Shown at their lines. */
+  errors?: readonly FieldError[];
+}) {
   const { doc, written } = editor;
+  const broken = written.syntax === null ? null : syntaxLine(written.text);
+  const faults =
+    written.syntax === null
+      ? faultsOf(written.text, errors)
+      : new Map(broken === null ? [] : [[broken, ["the JSON is not valid"]]]);
   const rounded = inexact(doc);
   return (
     <Container header={<Header variant="h2">JSON</Header>}>
       <SpaceBetween size="s">
-        <Textarea
-          ariaLabel={`The ${what} as JSON`}
+        <CodeArea
+          label={`The ${what} as JSON`}
           value={written.text}
-          onChange={({ detail }) => editor.setText(detail.value)}
-          rows={Math.min(40, Math.max(12, written.text.split("\n").length + 1))}
           invalid={written.syntax !== null}
-          spellcheck={false}
+          faults={faults}
+          onChange={editor.setText}
         />
         {written.syntax !== null && (
           <Alert

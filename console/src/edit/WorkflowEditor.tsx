@@ -18,7 +18,7 @@ import Graph from "../workflows/Graph";
 import { inexact } from "./document";
 import { JsonSide } from "./JsonSide";
 import { stepsOf } from "./steps";
-import type { Editor } from "./useEditor";
+import { type Editor, fieldsOf } from "./useEditor";
 import { useLeaving } from "./useLeaving";
 import { effectsOf, putWorkflow } from "./workflow";
 
@@ -79,7 +79,11 @@ export function WorkflowEditor({
         </Alert>
       )}
       <Grid gridDefinition={[{ colspan: { default: 12, s: 6 } }, { colspan: { default: 12, s: 6 } }]}>
-        <JsonSide editor={editor} what="workflow" />
+        <JsonSide
+          editor={editor}
+          what="workflow"
+          errors={settled === text ? fieldsOf(save.error ?? trial.error) : []}
+        />
         <SpaceBetween size="m">
           <Container
             header={

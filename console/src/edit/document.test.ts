@@ -17,6 +17,7 @@ test("a field is set, and those that nobody knows stay, in their order", () => {
   expect(Object.keys(after)).toEqual(Object.keys(JOB));
   expect(withValue(JOB, ["missed", "policy"], "skip").missed).toEqual({ policy: "skip" });
   expect(withValue(JOB, ["retry", "backoff"], undefined).retry).toEqual({ max_attempts: 4 });
+  expect(withValue({ id: "a", rate: { key: "crm" } }, ["rate", "key"], undefined)).toEqual({ id: "a" });
   expect(valueAt({}, ["constructor", "name"])).toBeUndefined();
 });
 

@@ -54,13 +54,17 @@ export function valueAt(doc: Json | undefined, path: Path): Json | undefined {
   return value;
 }
 
-/** The document with another value at a place; undefined takes the field away. The others stay, in their order. */
+/** The document with another value at a place; undefined takes the field away, and an object without further fields with
+ * it. The others stay, in their order.
+ */
 export function withValue(doc: Doc, path: Path, value: Json | undefined): Doc {
   const [name, ...rest] = path;
   if (name === undefined) return doc;
   if (rest.length > 0) {
     const inner = Object.hasOwn(doc, name) ? doc[name] : undefined;
-    return { ...doc, [name]: withValue(isDoc(inner) ? inner : {}, rest, value) };
+    const after = withValue(isDoc(inner) ? inner : {}, rest, value);
+    if (value === undefined && Object.keys(after).length === 0) return withValue(doc, [name], undefined);
+    return { ...doc, [name]: after };
   }
   if (value !== undefined) return { ...doc, [name]: value };
   return Object.fromEntries(Object.entries(doc).filter(([each]) => each !== name));

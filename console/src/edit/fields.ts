@@ -4,13 +4,27 @@ import type { Doc, Path } from "./document";
 export interface Field {
   path: Path;
   label: string;
-  kind: "text" | "area" | "number" | "choice" | "list" | "pairs" | "json" | "flag" | "secret" | "auth";
+  kind:
+    | "text"
+    | "area"
+    | "number"
+    | "choice"
+    | "list"
+    | "pairs"
+    | "json"
+    | "flag"
+    | "secret"
+    | "auth"
+    | "notices"
+    | "instant";
   /** Its meaning, or an example. */
   hint?: string;
   /** The default. */
   standard?: string;
   low?: number;
   high?: number;
+  /** The most items of a list. */
+  most?: number;
   options?: readonly { value: string; label: string }[];
 }
 
@@ -48,10 +62,10 @@ export const SHAPE: Field[] = [
       both: "Run at both times",
     }),
   }),
-  field("start", "Start", "text", { hint: "An instant in UTC, such as 2026-12-01T00:00:00Z." }),
-  field("end", "End (exclusive)", "text", { hint: "An instant in UTC." }),
-  field("anchor", "Anchor", "text", {
-    hint: "The start of the intervals of a rate expression, such as 2026-12-01T00:00:00Z.",
+  field("start", "Start", "instant"),
+  field("end", "End (exclusive)", "instant"),
+  field("anchor", "Anchor", "instant", {
+    hint: "The start of the intervals of a rate expression.",
   }),
   field("exclude", "Exclusions", "list", {
     hint: "Times without runs, separated by commas: dates, instants, ranges of either (2026-12-24/2027-01-06), or cron expressions (* * * * SAT-SUN).",
@@ -131,9 +145,7 @@ export const RARE: Field[] = [
   field("on_deadline", "After a missed deadline", "choice", {
     options: options({ notify: "Notify", cancel: "Notify, and cancel the run" }),
   }),
-  field("notify", "Notices", "json", {
-    hint: '[{"on": ["dead", "recovered"], "to": {"job": "tell-slack", "format": "slack"}}]',
-  }),
+  field("notify", "Notices", "notices"),
   field("pause_on_failure", "Pause after this many consecutive failed runs", "number", { standard: "never" }),
   field("estimated_seconds", "Estimated duration, in seconds", "number"),
   field("delivery", "Delivery", "choice", {
@@ -145,18 +157,22 @@ export const RARE: Field[] = [
   field("idempotency_key", "Idempotency key", "text", {
     hint: "A template. All attempts of a run have the same key.",
   }),
-  field("concurrency", "Concurrency key", "json", {
-    hint: 'Runs of several jobs share a limit: {"key": "crm-{{payload.region}}", "limit": 5, "priority": 0}',
+  field("concurrency/key", "Concurrency key", "text", {
+    hint: "Runs with the same key share a limit. A template, such as crm-{{payload.region}}.",
   }),
+  field("concurrency/limit", "Concurrency limit", "number", { hint: "The maximum number of active runs." }),
+  field("concurrency/priority", "Priority in the wait queue", "number"),
   field("results", "Location of results", "json", {
     hint: 'A bucket that the stage allows: {"bucket": "acme-reports", "prefix": "daily/"}',
   }),
-  field("breaker", "Circuit breaker", "json", {
-    hint: 'Runs wait while the target fails: {"failures": 5, "open_seconds": 60}. The default key is the host of the target.',
+  field("breaker/failures", "Failures that open the circuit breaker", "number", {
+    hint: "In a row. Runs then wait while the target fails.",
   }),
-  field("rate", "Rate", "json", {
-    hint: 'Attempts of several jobs share a rate: {"key": "crm-{{payload.region}}", "per_minute": 60, "burst": 10}',
-  }),
+  field("breaker/open_seconds", "Circuit breaker open for (seconds)", "number"),
+  field("breaker/key", "Circuit breaker key", "text", { standard: "the host of the target" }),
+  field("rate/key", "Rate key", "text", { hint: "Attempts with the same key share a rate. A template." }),
+  field("rate/per_minute", "Rate per minute", "number"),
+  field("rate/burst", "Burst", "number", { hint: "The attempts that start at once." }),
   field("after_completion", "After completion", "json", {
     hint: 'Deletes the job after it is completed: {"delete_after_seconds": 86400}. With null, the job is kept.',
   }),

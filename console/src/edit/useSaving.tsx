@@ -2,13 +2,13 @@ import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 import Modal from "@cloudscape-design/components/modal";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { fetcher, type Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
 import { useNotices } from "../app/notices";
 import { to } from "../app/routes";
+import { useAction } from "../shared/useAction";
 import { ChangesTable } from "./ChangesTable";
 import { changed, changesOf, conflicts } from "./changes";
 import { type Doc, definitionOf, same } from "./document";
@@ -53,7 +53,6 @@ export function jobAt(jobId: string): Subject<Schemas["Job"]> {
 /** Saving an edit: the changes are shown first. If another user has changed it since, the user decides again. */
 export function useSaving<Thing extends Saved>(subject: Subject<Thing>, editor: Editor) {
   const [step, setStep] = useState<Step<Thing>>(null);
-  const client = useQueryClient();
   const notices = useNotices();
   const navigate = useNavigate();
   const base = editor.base as Base;
@@ -67,7 +66,6 @@ export function useSaving<Thing extends Saved>(subject: Subject<Thing>, editor: 
   const saved = (job: Saved) => {
     editor.saved();
     notices.done(`Saved ${job.id}`, { next: true });
-    void client.invalidateQueries();
     void navigate(subject.address.slice(1));
   };
   const refused = async (error: unknown) => {
@@ -78,19 +76,19 @@ export function useSaving<Thing extends Saved>(subject: Subject<Thing>, editor: 
     if (sent.current !== null && same(theirs.doc, sent.current)) saved(theirs.job);
     else setStep({ is: "meanwhile", theirs });
   };
-  const trial = useMutation({
-    mutationFn: () => put(true),
-    onSuccess: (wanted) => setStep({ is: "review", wanted }),
-    onError: refused,
+  const trial = useAction("Review changes", () => put(true), {
+    done: (wanted) => setStep({ is: "review", wanted }),
+    failed: refused,
+    dry: () => true,
   });
-  const saving = useMutation({
-    mutationFn: (wanted: Thing) => {
+  const saving = useAction(
+    "Save",
+    (wanted: Thing) => {
       sent.current = definitionOf(wanted);
       return put(false);
     },
-    onSuccess: saved,
-    onError: refused,
-  });
+    { done: saved, failed: refused },
+  );
   const failed = saving.error ?? trial.error;
   const close = () => setStep(null);
   const decide = (doc: Doc, theirs: Base) => {
@@ -101,11 +99,11 @@ export function useSaving<Thing extends Saved>(subject: Subject<Thing>, editor: 
   };
 
   return {
-    busy: trial.isPending || saving.isPending,
+    busy: trial.busy || saving.busy,
     error: step?.is === "meanwhile" ? null : failed,
     review() {
       saving.reset();
-      trial.mutate();
+      trial.run();
     },
     modal:
       step?.is === "review" ? (
@@ -113,9 +111,9 @@ export function useSaving<Thing extends Saved>(subject: Subject<Thing>, editor: 
           base={base}
           wanted={step.wanted}
           effects={subject.effects?.(step.wanted)}
-          busy={saving.isPending}
+          busy={saving.busy}
           close={close}
-          save={() => saving.mutate(step.wanted)}
+          save={() => saving.run(step.wanted)}
         />
       ) : step?.is === "meanwhile" ? (
         <Meanwhile

@@ -7,7 +7,6 @@ import Input from "@cloudscape-design/components/input";
 import Modal from "@cloudscape-design/components/modal";
 import Select from "@cloudscape-design/components/select";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { fetcher, freshKey, type Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
@@ -15,6 +14,8 @@ import { useNotices } from "../app/notices";
 import { useZone } from "../shared/clock";
 import { ProblemBox } from "../shared/ProblemBox";
 import { duration, inZone } from "../shared/time";
+import { useAction } from "../shared/useAction";
+import { type When, WhenInput } from "../shared/WhenInput";
 import { instantOf } from "../shared/wallInput";
 
 type Job = Pick<Schemas["Job"], "id" | "timezone">;
@@ -25,36 +26,32 @@ const ONLY: { value: Only; label: string }[] = [
   { value: "failed", label: "Occurrences whose run is dead" },
   { value: "all", label: "All occurrences" },
 ];
-const START = { from: "", to: "", pace: "1", atOnce: "", newestFirst: false, only: "missing" as Only };
+const NEVER: When = { day: "", time: "" };
+const START = { from: NEVER, to: NEVER, pace: "1", atOnce: "", newestFirst: false, only: "missing" as Only };
 
 /** Backfills a job: a dry run first shows the number of runs and the cost; only these runs can be started. */
 export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) {
-  const client = useQueryClient();
   const notices = useNotices();
   const [form, setForm] = useState(START);
   const [found, setFound] = useState<Schemas["Backfill"] | null>(null);
   const [key, setKey] = useState(freshKey);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
   const zone = useZone(job.timezone);
-  const from = instantOf(form.from, zone);
-  const to = instantOf(form.to, zone);
+  const from = instantOf(`${form.from.day} ${form.from.time}`, zone);
+  const to = instantOf(`${form.to.day} ${form.to.time}`, zone);
   const change = (part: Partial<typeof START>) => {
     setForm((before) => ({ ...before, ...part }));
     setFound(null);
-    setError(null);
+    action.reset();
     setKey(freshKey());
   };
-  const ask = async (dryRun: boolean) => {
-    if (from === null || to === null) return;
-    setBusy(true);
-    setError(null);
-    try {
+  const action = useAction(
+    `Backfill ${job.id}`,
+    async (dryRun: boolean) => {
       const { data } = await fetcher.POST("/v1/jobs/{job_id}/backfill", {
         params: { path: { job_id: job.id }, header: dryRun ? {} : { "Idempotency-Key": key } },
         body: {
-          from,
-          to,
+          from: from ?? "",
+          to: to ?? "",
           pace_seconds: Number(form.pace),
           at_once: form.atOnce === "" ? null : Number(form.atOnce),
           newest_first: form.newestFirst,
@@ -62,29 +59,25 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
           dry_run: dryRun,
         },
       });
-      if (dryRun) return setFound(data ?? null);
-      await client.invalidateQueries();
-      notices.done(
-        `${runs(data?.count ?? 0)} of ${job.id} will start, one every ${duration(Number(form.pace))}.`,
-      );
-      onClose();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+      return { found: data ?? null, dryRun };
+    },
+    {
+      dry: (dryRun) => dryRun,
+      done({ found, dryRun }) {
+        if (dryRun) return setFound(found);
+        notices.done(
+          `${runs(found?.count ?? 0)} of ${job.id} will start, one every ${duration(Number(form.pace))}.`,
+        );
+        onClose();
+      },
+    },
+  );
+  const { busy, error } = action;
   const fields = error === null ? [] : asProblem(error).fields;
   const refused = (field: string) => fields.find((each) => each.field === field)?.message;
-  const time = (field: "from" | "to", label: string, read: string | null) => (
-    <FormField
-      label={label}
-      constraintText={`2026-03-30 or 2026-03-30 02:30, in the time zone ${zone}`}
-      errorText={
-        refused(field) ?? (form[field] !== "" && read === null && "Use the format 2026-03-30 02:30.")
-      }
-    >
-      <Input value={form[field]} onChange={({ detail }) => change({ [field]: detail.value })} />
+  const time = (field: "from" | "to", label: string) => (
+    <FormField label={label} constraintText="Midnight if the time is empty." errorText={refused(field)}>
+      <WhenInput when={form[field]} zone={zone} onChange={(when) => change({ [field]: when })} />
     </FormField>
   );
   return (
@@ -104,12 +97,12 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
                 loading={busy}
                 disabled={from === null || to === null}
                 disabledReason="Set the start and the end of the range."
-                onClick={() => void ask(true)}
+                onClick={() => action.run(true)}
               >
                 Dry run
               </Button>
             ) : (
-              <Button variant="primary" loading={busy} onClick={() => void ask(false)}>
+              <Button variant="primary" loading={busy} onClick={() => action.run(false)}>
                 Start {runs(found.count)}
               </Button>
             )}
@@ -118,8 +111,8 @@ export function BackfillDialog({ job, onClose }: { job: Job; onClose(): void }) 
       }
     >
       <SpaceBetween size="m">
-        {time("from", "From", from)}
-        {time("to", "Before", to)}
+        {time("from", "From")}
+        {time("to", "Before")}
         <FormField label="Seconds between two runs" errorText={refused("pace_seconds")}>
           <Input type="number" value={form.pace} onChange={({ detail }) => change({ pace: detail.value })} />
         </FormField>

@@ -2,7 +2,6 @@ import Button from "@cloudscape-design/components/button";
 import ButtonDropdown from "@cloudscape-design/components/button-dropdown";
 import Link from "@cloudscape-design/components/link";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { fetcher, freshKey, type Schemas } from "../api/client";
@@ -14,9 +13,9 @@ import { inexact, type Json, written } from "../edit/document";
 import { useZone } from "../shared/clock";
 import { inZone } from "../shared/time";
 import { useConfirm } from "../shared/useConfirm";
-import { instantOf } from "../shared/wallInput";
+import type { When } from "../shared/WhenInput";
 import { BackfillDialog } from "./BackfillDialog";
-import { CatchUp, NO_PAUSE, PauseQuestion, pauseBody, TextQuestion } from "./questions";
+import { CatchUp, pauseOf, StartQuestion, startOf, TextQuestion } from "./questions";
 
 type Actable = Pick<
   Schemas["Job"],
@@ -26,37 +25,14 @@ type Actable = Pick<
 /** The actions of a job or a workflow. */
 export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkflow?: boolean }) {
   const refusal = useRefusal("jobs:write");
-  const client = useQueryClient();
   const notices = useNotices();
   const navigate = useNavigate();
   const confirm = useConfirm();
   const [backfilling, setBackfilling] = useState(false);
   const zone = useZone(job.timezone);
   const path = { job_id: job.id };
-  const changed = () => client.invalidateQueries();
 
-  const pause = () => {
-    let form = NO_PAUSE;
-    confirm.ask({
-      header: `Pause ${job.id}`,
-      text: (
-        <PauseQuestion
-          zone={zone}
-          onChange={(changed) => {
-            form = changed;
-          }}
-        />
-      ),
-      action: "Pause",
-      async run() {
-        await fetcher.POST("/v1/jobs/{job_id}/pause", {
-          params: { path },
-          body: pauseBody(form, zone),
-        });
-        await changed();
-      },
-    });
-  };
+  const pause = () => confirm.ask(pauseOf(job.id, zone));
   const resume = () => {
     let catchUp = false;
     confirm.ask({
@@ -71,7 +47,6 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       action: "Resume",
       async run() {
         await fetcher.POST("/v1/jobs/{job_id}/resume", { params: { path }, body: { catch_up: catchUp } });
-        await changed();
       },
     });
   };
@@ -82,13 +57,12 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       action: "Remove",
       async run() {
         await fetcher.POST("/v1/jobs/{job_id}/resume", { params: { path }, body: {} });
-        await changed();
       },
     });
   const runNow = () => {
     const own = payloadText(job.payload as Json);
     let payload = own;
-    let at = "";
+    let start: When | null = null;
     const key = freshKey();
     const waits = job.state === "PAUSED" && job.workflow !== null;
     confirm.ask({
@@ -104,30 +78,29 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
               payload = text;
             }}
           />
-          <TextQuestion
-            label="Start time"
-            description={`A time in the time zone ${zone}, such as 2026-12-24T18:00:00. If it is empty, the run starts now.`}
-            onChange={(text) => {
-              at = text.trim();
+          <StartQuestion
+            zone={zone}
+            onChange={(when) => {
+              start = when;
             }}
           />
         </SpaceBetween>
       ),
       action: "Start the run",
       async run() {
+        const at = startOf(start, zone);
         const unchanged = payload.trim() === "" || payload === own;
         const { data } = await fetcher.POST("/v1/jobs/{job_id}/run", {
           params: { path, header: { "Idempotency-Key": key } },
           body:
-            unchanged && at === ""
+            unchanged && at === null
               ? undefined
               : {
                   payload: unchanged ? undefined : parsed(payload),
-                  at: at === "" ? null : (instantOf(at, zone) ?? at),
+                  at,
                   delay_seconds: null,
                 },
         });
-        await changed();
         if (data === undefined) return;
         const address = isWorkflow
           ? to.workflowRun(job.id, data.id.slice(job.id.length + 1))
@@ -136,8 +109,8 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
           <>
             {waits
               ? "The run will start after the job is resumed:"
-              : at
-                ? `Run scheduled for ${at}:`
+              : at !== null
+                ? `Run scheduled for ${inZone(at, zone)}:`
                 : "Run requested:"}{" "}
             <Link href={address} color="inverted">
               {data.id}
@@ -165,12 +138,12 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
         />
       ),
       action: "Skip",
+      grave: true,
       async run() {
         const { data } = await fetcher.POST("/v1/jobs/{job_id}/skip-next", {
           params: { path, header: { "Idempotency-Key": `${key} ${count}` } },
           body: { count: Number(count) },
         });
-        await changed();
         const skipped = data?.items.map((each) => inZone(each.occurrence, zone)) ?? [];
         notices.done(
           skipped.length === 0
@@ -187,7 +160,6 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       action: "Send",
       async run() {
         const { data } = await fetcher.POST("/v1/jobs/{job_id}/test-notice", { params: { path } });
-        await changed();
         const missing = data?.missing ?? [];
         const runs = data?.runs ?? [];
         notices.done(
@@ -206,11 +178,11 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
         ? "No new runs start, and active runs are cancelled. Its steps are kept as jobs without a schedule."
         : "No new runs start; running attempts continue to their end. The records of its runs remain readable until they expire.",
       action: "Delete",
+      grave: true,
       async run() {
         await fetcher.DELETE("/v1/jobs/{job_id}", { params: { path } });
         notices.done(`${job.id} is deleted.`, { next: true });
         navigate(isWorkflow ? "/workflows" : "/jobs");
-        await changed();
       },
     });
 

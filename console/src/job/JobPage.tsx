@@ -4,10 +4,12 @@ import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import Spinner from "@cloudscape-design/components/spinner";
 import Tabs from "@cloudscape-design/components/tabs";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import { useParams } from "react-router";
-import { api, LIVE, type Schemas } from "../api/client";
+import { api, type Schemas } from "../api/client";
+import { LIST, paced } from "../api/polling";
 import { asProblem } from "../api/problem";
+import { loaded } from "../app/loaded";
 import { CopyId } from "../shared/CopyId";
 import { NotFound } from "../shared/NotFound";
 import { ProblemBox } from "../shared/ProblemBox";
@@ -21,7 +23,7 @@ import { RunsTab } from "./RunsTab";
 import { TimelineTab } from "./TimelineTab";
 import { WhyTab } from "./WhyTab";
 
-const FiguresTab = lazy(() => import("./FiguresTab"));
+const FiguresTab = loaded(() => import("./FiguresTab"));
 
 /** One job: its state, actions and runs. */
 export default function JobPage() {
@@ -34,7 +36,7 @@ export default function JobPage() {
     "get",
     "/v1/jobs/{job_id}",
     { params: { path: { job_id: jobId } } },
-    { refetchInterval: LIVE },
+    { refetchInterval: () => paced(LIST) },
   );
   if (job === undefined) {
     if (error === null) return <Spinner size="large" />;

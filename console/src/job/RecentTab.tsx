@@ -5,7 +5,8 @@ import SpaceBetween from "@cloudscape-design/components/space-between";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { LIVE, type Schemas } from "../api/client";
+import type { Schemas } from "../api/client";
+import { LIST, paced } from "../api/polling";
 import { to } from "../app/routes";
 import { useZone } from "../shared/clock";
 import { Time } from "../shared/Instant";
@@ -28,7 +29,7 @@ export function RecentTab({ job }: { job: Schemas["Job"] }) {
   const runs = useQuery({
     queryKey: ["recent", job.id],
     queryFn: ({ signal }) => readLast(job.id, SHOWN, signal),
-    refetchInterval: LIVE,
+    refetchInterval: () => paced(LIST),
   });
   const oldest = runs.data?.length === SHOWN ? runs.data.at(-1)?.occurrence : job.created_at;
   // The earlier schedule may have named others.

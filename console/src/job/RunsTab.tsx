@@ -2,8 +2,9 @@ import Link from "@cloudscape-design/components/link";
 import Select from "@cloudscape-design/components/select";
 import { fetcher, type Schemas } from "../api/client";
 import { to } from "../app/routes";
-import { took, tried } from "../runs/columns";
+import { code, took, tried } from "../runs/columns";
 import { useZone } from "../shared/clock";
+import { withoutCall } from "../shared/errors";
 import { Time } from "../shared/Instant";
 import { Long } from "../shared/Long";
 import { PagedTable } from "../shared/PagedTable";
@@ -114,15 +115,25 @@ export function RunsTab({
           id: "late",
           header: "Lateness",
           width: 118,
+          spare: true,
           card: 50,
           labelled: true,
           cell: (run) => (run.lateness_seconds === null ? "-" : duration(Math.max(run.lateness_seconds, 0))),
         },
-        { id: "attempts", header: "Attempts", width: 118, card: 50, labelled: true, cell: tried },
+        {
+          id: "attempts",
+          header: "Attempts",
+          width: 118,
+          spare: true,
+          card: 50,
+          labelled: true,
+          cell: tried,
+        },
+        code,
         {
           id: "why",
           header: "Reason",
-          width: 240,
+          width: 200,
           grow: 1,
           card: 100,
           has: (run) => reasonOf(run) !== "",
@@ -147,7 +158,7 @@ function reasonOf(run: Schemas["Run"]): string {
     suffix !== undefined && (isRerun(run) ? "rerun" : STARTS[suffix.slice(0, 1)]),
     run.count > 1 && `covers ${run.count} occurrences`,
     reasonText(run.reason),
-    run.error,
+    run.error && withoutCall(run.error),
     run.requested_by && `by ${run.requested_by}`,
   ]
     .filter(Boolean)

@@ -5,7 +5,8 @@ import ExpandableSection from "@cloudscape-design/components/expandable-section"
 import SegmentedControl from "@cloudscape-design/components/segmented-control";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { LIVE, type Schemas } from "../api/client";
+import type { Schemas } from "../api/client";
+import { LIST, paced } from "../api/polling";
 import { to } from "../app/routes";
 import { useZone } from "../shared/clock";
 import { Time } from "../shared/Instant";
@@ -40,7 +41,8 @@ export function TimelineTab({ job }: { job: Schemas["Job"] }) {
     queryKey: ["timeline", job.id, window],
     queryFn: ({ signal }) => readRuns(job.id, { from: window.from, to: window.to }, signal),
     // A picture that requires ten requests is reloaded ten times as rarely.
-    refetchInterval: ({ state }) => LIVE * (1 + Math.floor((state.data?.items.length ?? 0) / PER_PAGE)),
+    refetchInterval: ({ state }) =>
+      paced(LIST * (1 + Math.floor((state.data?.items.length ?? 0) / PER_PAGE))),
     placeholderData: keepPreviousData,
   });
   const now = Date.now();

@@ -1,4 +1,5 @@
 import type { Schemas } from "../api/client";
+import { withoutCall } from "../shared/errors";
 import { duration, elapsed, inZone } from "../shared/time";
 import { reasonText } from "./reasons";
 
@@ -109,7 +110,7 @@ function textOf(run: Run): string {
   return [
     run.count > 1 && `covers ${run.count} occurrences`,
     reasonText(run.reason),
-    run.error,
+    run.error && withoutCall(run.error),
     late >= 1 && `${duration(late)} after it was due`,
     took !== null && `took ${duration(took)}`,
     run.requested_by && `requested by ${run.requested_by}`,

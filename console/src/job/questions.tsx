@@ -5,8 +5,10 @@ import Select from "@cloudscape-design/components/select";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import Textarea from "@cloudscape-design/components/textarea";
 import { useState } from "react";
+import { fetcher } from "../api/client";
 import { ApiProblem } from "../api/problem";
 import { inZone } from "../shared/time";
+import type { Question } from "../shared/useConfirm";
 import { type When, WhenInput, whenOf } from "../shared/WhenInput";
 
 /** A field within a question (useConfirm). */
@@ -47,6 +49,34 @@ export function TextQuestion({
   );
 }
 
+/** When a run starts: now (null), or at a time. */
+export function StartQuestion({ zone, onChange }: { zone: string; onChange(when: When | null): void }) {
+  const [start, setStart] = useState<When | null>(null);
+  const change = (when: When | null) => {
+    setStart(when);
+    onChange(when);
+  };
+  return (
+    <>
+      <Checkbox
+        checked={start !== null}
+        onChange={({ detail }) => change(detail.checked ? { day: "", time: "" } : null)}
+      >
+        Start later
+      </Checkbox>
+      {start !== null && <WhenInput when={start} zone={zone} onChange={change} />}
+    </>
+  );
+}
+
+/** The instant of a start; null: now. Raises ApiProblem if it is incomplete. */
+export function startOf(start: When | null, zone: string): string | null {
+  const at = start === null ? null : whenOf(start, zone);
+  if (start !== null && at === null)
+    throw new ApiProblem(0, "The start time is incomplete", "Enter both a date and a time.");
+  return at;
+}
+
 const HOUR = 3_600;
 /** The planned end of a pause: none, at a time, or after so many seconds. */
 const ENDS = [
@@ -68,7 +98,7 @@ export interface PauseForm {
   catchUp: boolean;
 }
 
-export const NO_PAUSE: PauseForm = {
+export const NO_PLANNED_PAUSE: PauseForm = {
   note: "",
   start: null,
   ends: "none",
@@ -95,7 +125,7 @@ function after(seconds: number, now: number): string {
 
 /** The reason and the end of a pause. */
 export function PauseQuestion({ zone, onChange }: { zone: string; onChange(form: PauseForm): void }) {
-  const [form, setForm] = useState(NO_PAUSE);
+  const [form, setForm] = useState(NO_PLANNED_PAUSE);
   const [now] = useState(() => Date.now());
   const change = (changed: Partial<PauseForm>) => {
     const next = { ...form, ...changed };
@@ -133,6 +163,27 @@ export function PauseQuestion({ zone, onChange }: { zone: string; onChange(form:
       {form.ends !== "none" && <CatchUp onChange={(catchUp) => change({ catchUp })} />}
     </SpaceBetween>
   );
+}
+
+/** The question that pauses a job. */
+export function pauseOf(id: string, zone: string): Question {
+  let form = NO_PLANNED_PAUSE;
+  return {
+    header: `Pause ${id}`,
+    text: (
+      <PauseQuestion
+        zone={zone}
+        onChange={(changed) => {
+          form = changed;
+        }}
+      />
+    ),
+    action: "Pause",
+    async run() {
+      const params = { path: { job_id: id } };
+      await fetcher.POST("/v1/jobs/{job_id}/pause", { params, body: pauseBody(form, zone) });
+    },
+  };
 }
 
 /** Whether to catch up on the occurrences that a pause covered. */

@@ -1,13 +1,14 @@
 import Button from "@cloudscape-design/components/button";
 import ButtonDropdown from "@cloudscape-design/components/button-dropdown";
+import Checkbox from "@cloudscape-design/components/checkbox";
 import CollectionPreferences from "@cloudscape-design/components/collection-preferences";
 import Header from "@cloudscape-design/components/header";
 import LiveRegion from "@cloudscape-design/components/live-region";
 import PropertyFilter from "@cloudscape-design/components/property-filter";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import TextFilter from "@cloudscape-design/components/text-filter";
-import { useState } from "react";
-import { fetcher, LIVE } from "../api/client";
+import { useEffect, useState } from "react";
+import { fetcher } from "../api/client";
 import { useRefusal } from "../app/context";
 import { to } from "../app/routes";
 import { useClock, zoneOf } from "../shared/clock";
@@ -16,8 +17,8 @@ import { PagedTable } from "../shared/PagedTable";
 import { CARDS, useNarrow } from "../shared/Rows";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
-import { columns as columnsOf, type Job } from "./columns";
-import { FILTERS, filtersOf, PROPERTIES, queryOf } from "./filter";
+import { columns as columnsOf, hasNote, type Job } from "./columns";
+import { CHOICES, FILTERS, filtersOf, isShown, PROPERTIES, queryOf } from "./filter";
 import { useColumns } from "./useColumns";
 import { useManyJobs } from "./useManyJobs";
 import { useSelectAll } from "./useSelectAll";
@@ -39,30 +40,31 @@ function standard() {
 
 export default function JobsPage() {
   const [filters, setFilters] = useFilters(FILTERS);
+  const [choices, choose] = useFilters(CHOICES);
   const [columns, setColumns] = useColumns(standard);
   const clock = useClock();
   const definitions = columnsOf(clock === "job" ? "job's zone" : zoneOf(clock));
   const [chosen, setChosen] = useState<readonly Job[]>([]);
   const [text, setText] = useState(filters.search ?? "");
+  useEffect(() => setText(filters.search ?? ""), [filters.search]); // the Back button
   const total = useTotal(filters);
   const all = useSelectAll(filters, setChosen);
   const refusal = useRefusal("jobs:write");
   const many = useManyJobs((failed) => setChosen((all) => all.filter((job) => failed.includes(job.id))));
   const pageSize = useNarrow() ? Math.min(columns.pageSize, CARDS) : columns.pageSize;
   // A read of the last runs costs a query for each job, so they are read only if they are shown.
-  const runs = columns.contentDisplay.some(({ id, visible }) => id === "last" && visible) ? 10 : undefined;
-  const filtered = FILTERS.some((name) => filters[name] !== undefined);
-  const pages = usePages(
-    ["jobs", "list", filters, pageSize, runs],
-    async (cursor, signal) => {
-      const query = { ...filters, limit: pageSize, cursor, runs } as { limit: number };
-      const { data } = await fetcher.GET("/v1/jobs", { params: { query }, signal });
-      if (data === undefined) throw new SyntaxError("an empty response");
-      return data;
-    },
-    // A search reads all jobs.
-    { every: filtered ? 5 * LIVE : LIVE },
-  );
+  const runs =
+    columns.contentDisplay.some(({ id, visible }) => id === "last" && visible) || choices.failing
+      ? 10
+      : undefined;
+  const filtered = FILTERS.some((name) => filters[name] !== undefined) || choices.failing !== undefined;
+  const pages = usePages(["jobs", "list", filters, choices, pageSize, runs], async (cursor, signal) => {
+    const query = { ...filters, limit: pageSize, cursor, runs } as { limit: number };
+    const { data } = await fetcher.GET("/v1/jobs", { params: { query }, signal });
+    if (data === undefined) throw new SyntaxError("an empty response");
+    const items = data.items.filter((job) => isShown(job, choices));
+    return { ...data, items, hides: items.length < data.items.length };
+  });
   const ids = chosen.map((job) => job.id);
   const listed = new Map(pages.items.map((job) => [job.id, job]));
   const present = chosen.map((job) => listed.get(job.id) ?? job); // as they are by now
@@ -74,7 +76,7 @@ export default function JobsPage() {
   };
   const showAll = () => {
     setText("");
-    search(Object.fromEntries(FILTERS.map((name) => [name, undefined])));
+    search(Object.fromEntries([...FILTERS, ...CHOICES].map((name) => [name, undefined])));
   };
   // Some are selected, and there may be more.
   const partly = ids.length > 0 && (pages.pagination.pagesCount > 1 || ids.length < pages.items.length);
@@ -106,12 +108,15 @@ export default function JobsPage() {
           const widths = seen.map(({ id }, index) => [id, detail.widths[index]]);
           setColumns({ widths: { ...columns.widths, ...Object.fromEntries(widths) } });
         }}
-        columnDisplay={columns.contentDisplay}
+        columnDisplay={columns.contentDisplay.map((each) =>
+          each.id === "note" ? { ...each, visible: each.visible && pages.items.some(hasNote) } : each,
+        )}
         header={
           <Header
             variant="h1"
             counter={
-              total && `(${total}${ids.length > 0 ? `, ${ids.length.toLocaleString("en-GB")} selected` : ""})`
+              total &&
+              `(${total}${pages.page?.hides ? ", some hidden" : ""}${ids.length > 0 ? `, ${ids.length.toLocaleString("en-GB")} selected` : ""})`
             }
             actions={
               <SpaceBetween direction="horizontal" size="xs">
@@ -173,6 +178,20 @@ export default function JobsPage() {
               filteringAriaLabel="Filter jobs"
               filteringPlaceholder="Tag, state, owner or id prefix"
             />
+            <SpaceBetween direction="horizontal" size="m">
+              <Checkbox
+                checked={choices.failing !== undefined}
+                onChange={({ detail }) => choose({ failing: detail.checked ? "yes" : undefined })}
+              >
+                Only failing jobs
+              </Checkbox>
+              <Checkbox
+                checked={choices.steps !== undefined}
+                onChange={({ detail }) => choose({ steps: detail.checked ? "yes" : undefined })}
+              >
+                Show steps of workflows
+              </Checkbox>
+            </SpaceBetween>
             {partly && (
               <Button variant="inline-link" loading={all.reading !== null} onClick={all.begin}>
                 {all.reading !== null
@@ -208,7 +227,7 @@ export default function JobsPage() {
         empty={
           filtered ? (
             <SpaceBetween size="s">
-              <div>No jobs match.</div>
+              <div>No jobs match.{choices.steps === undefined && " Steps of workflows are not shown."}</div>
               <Button onClick={showAll}>Show all jobs</Button>
             </SpaceBetween>
           ) : (

@@ -14,8 +14,11 @@ const MARKS: Record<string, { color: string; height: number }> = {
 };
 const OTHER = { color: "var(--dc-inactive)", height: 5 };
 
-/** A job's last ten runs as marks, which the list of jobs has. */
-export function LastRuns({ job }: { job: Schemas["Job"] }) {
+/** The colour and the height (px) of a state. */
+export const markOf = (state: string) => MARKS[state] ?? OTHER;
+
+/** A job's last runs as marks, which the list of jobs has. */
+export function LastRuns({ job }: { job: Pick<Schemas["Job"], "timezone" | "last_runs"> }) {
   const zone = useZone(job.timezone);
   if (job.last_runs === undefined) return "…";
   if (job.last_runs.length === 0) return "-";
@@ -23,7 +26,7 @@ export function LastRuns({ job }: { job: Schemas["Job"] }) {
   return (
     <span role="img" aria-label={stripText(runs.map((run) => run.state))} className="nowrap">
       {runs.map((run) => {
-        const { color, height } = MARKS[run.state] ?? OTHER;
+        const { color, height } = markOf(run.state);
         return (
           <span
             key={run.id}

@@ -11,12 +11,17 @@ import { LastRuns } from "./LastRuns";
 
 export type Job = Schemas["Job"];
 
+/** Whether there is something to say about a job's state. */
+export function hasNote(job: Job): boolean {
+  return (job.error ?? job.paused_because) !== null;
+}
+
 /** The columns of the list, each with one line. `zone`: whose times it shows. */
 export const columns = (zone: string): Column<Job>[] => [
   {
     id: "id",
     header: "Job",
-    width: 205,
+    width: 185,
     grow: 3,
     isRowHeader: true,
     cell: (job) => (
@@ -26,23 +31,30 @@ export const columns = (zone: string): Column<Job>[] => [
       </span>
     ),
   },
-  { id: "state", header: "State", width: 140, card: 50, cell: (job) => <JobStatus state={job.state} /> },
+  { id: "state", header: "State", width: 132, card: 50, cell: (job) => <JobStatus state={job.state} /> },
   { id: "last", header: "Last runs", width: 122, card: 50, cell: (job) => <LastRuns job={job} /> },
   {
     id: "next",
     header: <Zoned text="Next occurrence" zone={zone} />,
-    width: 190,
-    card: 45,
+    width: 215,
+    card: 100,
     has: (job) => job.next_occurrence !== null,
-    cell: (job) => <Time at={job.next_occurrence} zone={job.timezone} bare />,
+    cell: (job) => <Time at={job.next_occurrence} zone={job.timezone} bare mixed />,
   },
   {
     id: "schedule",
     header: "Schedule",
-    width: 160,
-    grow: 2,
-    card: 55,
-    cell: (job) => <Text>{job.understood_as ?? "only on demand"}</Text>,
+    width: 142,
+    grow: 3,
+    card: 100,
+    cell: (job) => {
+      const text = job.understood_as ?? "only on demand";
+      return (
+        <span className="text lines" style={{ WebkitLineClamp: 2 }} title={text}>
+          {text}
+        </span>
+      );
+    },
   },
   {
     id: "note",
@@ -50,7 +62,7 @@ export const columns = (zone: string): Column<Job>[] => [
     width: 85,
     grow: 2,
     card: 100,
-    has: (job) => (job.error ?? job.paused_because) !== null,
+    has: hasNote,
     cell: (job) => <Long text={job.error ?? job.paused_because} header={job.id} />,
   },
   {

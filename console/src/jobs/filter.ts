@@ -1,8 +1,26 @@
 import type { PropertyFilterProps } from "@cloudscape-design/components/property-filter";
+import type { Schemas } from "../api/client";
 
 /** The filters of jobs, by their names in the API and in the page's address. */
 export const FILTERS = ["prefix", "search", "tag", "state", "owner"] as const;
 export type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
+
+/** The choices that the page makes itself, of the jobs that the API returns. */
+export const CHOICES = ["steps", "failing"] as const;
+
+/** Whether a job is shown: steps of workflows are not unless `steps` is chosen, and with `failing` only jobs whose last
+ * run that came to an end, or its last attempt, failed.
+ */
+export function isShown(
+  job: Pick<Schemas["Job"], "workflow" | "last_runs">,
+  { steps, failing }: Partial<Record<(typeof CHOICES)[number], string>>,
+): boolean {
+  if (job.workflow !== null && steps === undefined) return false;
+  const last = job.last_runs?.find(({ state }) => ENDS.includes(state));
+  return failing === undefined || last?.state === "DEAD" || last?.state === "RETRYING";
+}
+
+const ENDS: readonly string[] = ["SUCCEEDED", "DEAD", "RETRYING"];
 
 export const PROPERTIES: PropertyFilterProps.FilteringProperty[] = [
   { key: "prefix", propertyLabel: "Id", groupValuesLabel: "Ids", operators: ["^"], defaultOperator: "^" },

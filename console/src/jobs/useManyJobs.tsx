@@ -6,7 +6,7 @@ import { fetcher, freshKey, type Schemas } from "../api/client";
 import { asProblem } from "../api/problem";
 import { useStage } from "../app/context";
 import { useNotices } from "../app/notices";
-import { NO_PAUSE, PauseQuestion, pauseBody } from "../job/questions";
+import { NO_PLANNED_PAUSE, PauseQuestion, pauseBody } from "../job/questions";
 import { useClock, zoneOf } from "../shared/clock";
 import { useConfirm } from "../shared/useConfirm";
 import type { Job } from "./columns";
@@ -140,6 +140,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
         </SpaceBetween>
       ),
       action: `${capital(action.verb)} ${jobsText(affected.length)}`,
+      grave: action.verb === "delete",
       run: async () => {
         void perform(ids, action, action.begin());
       },
@@ -148,7 +149,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
   return {
     modal,
     pause(jobs: readonly Job[]) {
-      let form = NO_PAUSE;
+      let form = NO_PLANNED_PAUSE;
       let body: Partial<ReturnType<typeof pauseBody>> = {};
       const [zone, ...others] = new Set(jobs.map((job) => job.timezone));
       const shown = zoneOf(clock, others.length > 0 ? undefined : zone);

@@ -7,12 +7,12 @@ import FormField from "@cloudscape-design/components/form-field";
 import Input from "@cloudscape-design/components/input";
 import Modal from "@cloudscape-design/components/modal";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { fetcher } from "../api/client";
 import { API } from "../app/settings";
 import { requests } from "../shared/kinds.json";
 import { ProblemBox } from "../shared/ProblemBox";
+import { useAction } from "../shared/useAction";
 
 const { expires_in_days: EXPIRY, debounce_seconds: DEBOUNCE } = requests.KeyRequest;
 
@@ -41,37 +41,23 @@ export function CreateDialog({ close }: { close(): void }) {
   const [debounce, setDebounce] = useState("");
   const [events, setEvents] = useState("");
   const [signed, setSigned] = useState(false);
-  const [url, setUrl] = useState<string | null>(null);
-  const [secret, setSecret] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const client = useQueryClient();
-  const create = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      const body = {
-        scope: `run:${job.trim()}`,
-        description,
-        expires_in_days: Number(days),
-        requests_per_minute: 60,
-        debounce_seconds: debounce === "" ? null : Number(debounce),
-        signed,
-        events: events
-          .split(",")
-          .map((each) => each.trim())
-          .filter((each) => each !== ""),
-      };
-      const { data } = await fetcher.POST("/v1/keys", { body });
-      setUrl(data === undefined ? null : `${API.href.replace(/\/$/, "")}${data.path}`);
-      setSecret(data?.secret ?? null);
-      await client.invalidateQueries({ queryKey: ["keys"] });
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const creation = useAction("Create API key", async () => {
+    const body = {
+      scope: `run:${job.trim()}`,
+      description,
+      expires_in_days: Number(days),
+      requests_per_minute: 60,
+      debounce_seconds: debounce === "" ? null : Number(debounce),
+      signed,
+      events: events
+        .split(",")
+        .map((each) => each.trim())
+        .filter((each) => each !== ""),
+    };
+    return (await fetcher.POST("/v1/keys", { body })).data;
+  });
+  const { path, secret } = creation.answer ?? { path: null, secret: null };
+  const url = path && `${API.href.replace(/\/$/, "")}${path}`;
   return (
     <Modal
       visible
@@ -87,10 +73,10 @@ export function CreateDialog({ close }: { close(): void }) {
                 </Button>
                 <Button
                   variant="primary"
-                  loading={busy}
+                  loading={creation.busy}
                   disabled={job.trim() === ""}
                   disabledReason="Enter the job that the key can run."
-                  onClick={() => void create()}
+                  onClick={() => creation.run()}
                 >
                   Create API key
                 </Button>
@@ -136,7 +122,7 @@ export function CreateDialog({ close }: { close(): void }) {
           >
             Require signatures
           </Checkbox>
-          <ProblemBox error={error} />
+          <ProblemBox error={creation.error} />
         </SpaceBetween>
       ) : (
         <SpaceBetween size="m">

@@ -4,7 +4,7 @@ import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { fetcher, type Schemas } from "../api/client";
 import { useRefusal } from "../app/context";
@@ -28,17 +28,16 @@ export default function KeysPage() {
   const [creating, setCreating] = useState(false);
   const refusal = useRefusal("jobs:write");
   const notices = useNotices();
-  const client = useQueryClient();
   const { ask, modal } = useConfirm();
   const revoke = (key: Schemas["Key"]) =>
     ask({
       header: "Revoke the key?",
       text: `Systems that use the key ${key.id} can no longer run ${jobOf(key)}.`,
       action: "Revoke the key",
+      grave: true,
       async run() {
         await fetcher.DELETE("/v1/keys/{key_id}", { params: { path: { key_id: key.id } } });
         notices.done(`The key ${key.id} is revoked.`);
-        await client.invalidateQueries({ queryKey: ["keys"] });
       },
     });
   return (

@@ -1,15 +1,15 @@
+import Alert from "@cloudscape-design/components/alert";
 import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
-import FormField from "@cloudscape-design/components/form-field";
+import Container from "@cloudscape-design/components/container";
 import Header from "@cloudscape-design/components/header";
-import Input from "@cloudscape-design/components/input";
 import Link from "@cloudscape-design/components/link";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import Spinner from "@cloudscape-design/components/spinner";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "react-router";
-import { fetcher, LIVE } from "../api/client";
+import { api, fetcher } from "../api/client";
+import { LIST, paced } from "../api/polling";
 import { asProblem } from "../api/problem";
 import { useRefusal } from "../app/context";
 import { useNotices } from "../app/notices";
@@ -21,6 +21,7 @@ import { ProblemBox } from "../shared/ProblemBox";
 import { Rows } from "../shared/Rows";
 import { RunStatus } from "../shared/Status";
 import { useConfirm } from "../shared/useConfirm";
+import { LimitForm } from "./LimitForm";
 import { breakerText, limitText, rateText } from "./texts";
 
 export default function LimitPage() {
@@ -32,21 +33,20 @@ function Limit({ limitKey }: { limitKey: string }) {
   const params = { path: { limit_key: limitKey } };
   const found = useQuery({
     queryKey: ["limit", limitKey],
-    queryFn: async ({ signal }) => (await fetcher.GET("/v1/limits/{limit_key}", { params, signal })).data,
-    refetchInterval: LIVE,
+    queryFn: async ({ signal }) => {
+      const { data, response } = await fetcher.GET("/v1/limits/{limit_key}", { params, signal });
+      if (data === undefined) throw new SyntaxError("an empty response");
+      return { limit: data, etag: response.headers.get("etag") };
+    },
+    refetchInterval: () => paced(LIST),
   });
-  const [typed, setTyped] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
   const notices = useNotices();
   const navigate = useNavigate();
-  const client = useQueryClient();
   const zone = useZone();
   const { ask, modal } = useConfirm();
   const [write, ops] = [useRefusal("jobs:write"), useRefusal("ops")];
   const refusal = write && ops;
-  const limit = found.data;
-  if (limit === undefined) {
+  if (found.data === undefined) {
     if (found.error === null) return <Spinner size="large" />;
     if (asProblem(found.error).status === 404) {
       return <NotFound what="Limit" list={{ href: "#/limits", text: "Limits" }} />;
@@ -54,32 +54,17 @@ function Limit({ limitKey }: { limitKey: string }) {
     return <ProblemBox error={found.error} retry={() => void found.refetch()} />;
   }
 
-  const save = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      await fetcher.PUT("/v1/limits/{limit_key}", {
-        params,
-        body: { concurrency: Number(typed), rate: limit.rate, breaker: limit.breaker },
-      });
-      notices.done(`The limit of ${limitKey} is ${typed}.`);
-      setTyped("");
-      await client.invalidateQueries();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { limit, etag } = found.data;
   const remove = () =>
     ask({
       header: "Delete the limit?",
       text: "The stored limit, rate and circuit breaker of this key are deleted, and the values in the jobs apply again. Waiting runs may start.",
       action: "Delete the limit",
+      grave: true,
       async run() {
-        await fetcher.DELETE("/v1/limits/{limit_key}", { params });
+        const header = etag === null ? {} : { "If-Match": etag };
+        await fetcher.DELETE("/v1/limits/{limit_key}", { params: { ...params, header } });
         notices.done(`The limit of ${limitKey} is deleted.`, { next: true });
-        await client.invalidateQueries({ queryKey: ["limits"] });
         navigate("/limits");
       },
     });
@@ -88,10 +73,10 @@ function Limit({ limitKey }: { limitKey: string }) {
       header: "Release the place?",
       text: `${id} no longer counts towards the limit, so the next waiting run starts. ${id} itself is not stopped. If it is still in progress, the number of active runs then exceeds the limit.`,
       action: "Release the place",
+      grave: true,
       async run() {
         await fetcher.POST("/v1/limits/{limit_key}/release", { params, body: { run_id: id } });
         notices.done("The place was released.");
-        await client.invalidateQueries();
       },
     });
   const hold = () =>
@@ -102,7 +87,6 @@ function Limit({ limitKey }: { limitKey: string }) {
       async run() {
         await fetcher.POST("/v1/limits/{limit_key}/hold", { params, body: { seconds: 3600 } });
         notices.done(`${limitKey} is held for one hour.`);
-        await client.invalidateQueries();
       },
     });
   const close = () =>
@@ -113,9 +97,9 @@ function Limit({ limitKey }: { limitKey: string }) {
       async run() {
         await fetcher.POST("/v1/limits/{limit_key}/close", { params });
         notices.done(`Attempts with ${limitKey} start again.`);
-        await client.invalidateQueries();
       },
     });
+  const held = limit.paused_until !== null;
   const closed = limit.paused_until === null && limit.breaker_state === "closed";
   const run = (id: string) => (
     <span className="text">
@@ -129,11 +113,6 @@ function Limit({ limitKey }: { limitKey: string }) {
         description={`Limit: ${limitText(limit.concurrency)}. Rate: ${rateText(limit.rate)}. Active runs: ${limit.active.length}. Waiting for a place: ${limit.waiting}. Waiting for the rate: ${limit.waiting_for_rate}. Waiting for the circuit breaker: ${limit.waiting_for_breaker}.`}
         actions={
           <SpaceBetween direction="horizontal" size="xs">
-            {!closed && (
-              <Button onClick={close} disabled={ops !== undefined} disabledReason={ops}>
-                Let attempts start
-              </Button>
-            )}
             <Button onClick={hold} disabled={ops !== undefined} disabledReason={ops}>
               Hold for one hour
             </Button>
@@ -147,40 +126,32 @@ function Limit({ limitKey }: { limitKey: string }) {
       >
         {limitKey}
       </Header>
-      <FormField
-        label="New limit"
-        description="The maximum number of active runs with this key, which replaces the limits in the jobs. With 0, no run starts."
+      {!closed && (
+        <Alert
+          type="warning"
+          header={
+            held ? "No run with this key starts" : breakerText(limit.breaker_state, limit.breaker_failures)
+          }
+          action={
+            <Button onClick={close} disabled={ops !== undefined} disabledReason={ops}>
+              Let attempts start
+            </Button>
+          }
+        >
+          {held && <>A target requested a pause, or an operator holds the key. </>}
+          {limit.breaker_state === "half_open" && !held ? "Half open since" : "The next attempt starts at"}{" "}
+          <Time at={held ? limit.paused_until : limit.breaker_open_until} zone={zone} />.
+        </Alert>
+      )}
+      <Container
+        header={
+          <Header variant="h2" description="They replace the values in the jobs, from the next start on.">
+            Limits of the key
+          </Header>
+        }
       >
-        <SpaceBetween direction="horizontal" size="xs">
-          <Input
-            type="number"
-            value={typed}
-            ariaLabel="New limit"
-            onChange={({ detail }) => setTyped(detail.value)}
-          />
-          <Button
-            onClick={() => void save()}
-            loading={busy}
-            disabled={typed === "" || refusal !== undefined}
-            disabledReason={refusal}
-          >
-            Save
-          </Button>
-        </SpaceBetween>
-      </FormField>
-      <ProblemBox error={error} />
-      {limit.paused_until !== null && (
-        <Box>
-          A target requested a pause, or an operator holds the key: no run with this key starts before{" "}
-          <Time at={limit.paused_until} zone={zone} />.
-        </Box>
-      )}
-      {limit.breaker_state !== "closed" && (
-        <Box>
-          {breakerText(limit.breaker_state, limit.breaker_failures)}{" "}
-          <Time at={limit.breaker_open_until} zone={zone} />.
-        </Box>
-      )}
+        <LimitForm limitKey={limitKey} stored={limit} etag={etag} />
+      </Container>
       <Rows
         items={limit.active}
         trackBy="id"
@@ -255,7 +226,62 @@ function Limit({ limitKey }: { limitKey: string }) {
           ]}
         />
       )}
+      {limit.waiting_for_breaker > 0 && <Held limitKey={limitKey} zone={zone} />}
       {modal}
     </SpaceBetween>
+  );
+}
+
+/** The runs that the circuit breaker of a key holds, among the newest waiting runs, in the order in which they wait. */
+function Held({ limitKey, zone }: { limitKey: string; zone: string }) {
+  const found = api.useQuery(
+    "get",
+    "/v1/runs",
+    { params: { query: { state: "QUEUED,RETRYING", limit: 100 } } },
+    { refetchInterval: () => paced(LIST) },
+  );
+  const runs = found.data?.items.filter(
+    (run) => run.waiting_for === "breaker" && run.breaker_key === limitKey,
+  );
+  const sorted = runs?.toSorted((one, other) =>
+    (one.waiting_since ?? "").localeCompare(other.waiting_since ?? ""),
+  );
+  return (
+    <Rows
+      items={sorted ?? []}
+      trackBy="id"
+      ariaLabels={{ tableLabel: "Runs that wait for the circuit breaker" }}
+      header={<Header variant="h2">Runs that wait for the circuit breaker</Header>}
+      loading={found.isPending}
+      loadingText="Loading"
+      empty={<Box color="text-body-secondary">None of the newest waiting runs.</Box>}
+      columnDefinitions={[
+        {
+          id: "run",
+          header: "Run",
+          isRowHeader: true,
+          width: 320,
+          grow: 2,
+          cell: (each) => (
+            <span className="text">
+              <Link href={to.run(each.id)}>{each.id}</Link>
+            </span>
+          ),
+        },
+        {
+          id: "place",
+          header: "Position",
+          width: 110,
+          labelled: true,
+          cell: (each) => (sorted?.indexOf(each) ?? 0) + 1,
+        },
+        {
+          id: "next",
+          header: "Next attempt",
+          width: 190,
+          cell: (each) => <Time at={each.next_attempt_at} zone={zone} />,
+        },
+      ]}
+    />
   );
 }

@@ -1,47 +1,93 @@
+import Button from "@cloudscape-design/components/button";
+import FormField from "@cloudscape-design/components/form-field";
 import Header from "@cloudscape-design/components/header";
+import Input from "@cloudscape-design/components/input";
 import Link from "@cloudscape-design/components/link";
+import Modal from "@cloudscape-design/components/modal";
+import SpaceBetween from "@cloudscape-design/components/space-between";
+import { useState } from "react";
+import { useNavigate } from "react-router";
 import { fetcher } from "../api/client";
+import { useRefusal } from "../app/context";
 import { to } from "../app/routes";
 import { PagedTable } from "../shared/PagedTable";
 import { usePages } from "../shared/usePages";
+import { LimitForm } from "./LimitForm";
 import { limitText, rateText, waitingText } from "./texts";
+
+const NONE = { concurrency: null, rate: null, breaker: null, updated_at: null };
 
 export default function LimitsPage() {
   const pages = usePages(["limits"], async (cursor, signal) => {
     const { data } = await fetcher.GET("/v1/limits", { params: { query: { limit: 50, cursor } }, signal });
     return data ?? { items: [], next_cursor: null };
   });
+  const [creating, setCreating] = useState(false);
+  const [key, setKey] = useState("");
+  const navigate = useNavigate();
+  const refusal = useRefusal("jobs:write");
   return (
-    <PagedTable
-      pages={pages}
-      ariaLabels={{ tableLabel: "Limits" }}
-      header={
-        <Header
-          variant="h1"
-          description="Keys that have a stored limit, rate or circuit breaker, or waiting runs. The keys of a job are in its concurrency, rate and breaker fields."
+    <>
+      {creating && (
+        <Modal
+          visible
+          header="Create limit"
+          onDismiss={({ detail }) => detail.reason !== "overlay" && setCreating(false)}
         >
-          Limits
-        </Header>
-      }
-      empty="No key has a stored limit, rate or circuit breaker, or waiting runs."
-      columnDefinitions={[
-        {
-          id: "key",
-          header: "Key",
-          isRowHeader: true,
-          width: 220,
-          grow: 2,
-          cell: (each) => (
-            <span className="text">
-              <Link href={to.limit(each.key)}>{each.key}</Link>
-            </span>
-          ),
-        },
-        { id: "limit", header: "Limit", width: 160, cell: (each) => limitText(each.concurrency) },
-        { id: "rate", header: "Rate", width: 210, cell: (each) => rateText(each.rate) },
-        { id: "waiting", header: "Waiting runs", width: 220, grow: 1, wraps: true, cell: waitingText },
-        { id: "by", header: "Set by", width: 140, grow: 1, cell: (each) => each.updated_by },
-      ]}
-    />
+          <SpaceBetween size="m">
+            <FormField label="Key" description="As in the concurrency, rate or breaker field of the jobs.">
+              <Input value={key} onChange={({ detail }) => setKey(detail.value.trim())} />
+            </FormField>
+            <LimitForm
+              limitKey={key}
+              stored={NONE}
+              etag={null}
+              saved={() => void navigate(to.limit(key).slice(1))}
+            />
+          </SpaceBetween>
+        </Modal>
+      )}
+      <PagedTable
+        pages={pages}
+        ariaLabels={{ tableLabel: "Limits" }}
+        header={
+          <Header
+            variant="h1"
+            actions={
+              <Button
+                variant="primary"
+                disabled={refusal !== undefined}
+                disabledReason={refusal}
+                onClick={() => setCreating(true)}
+              >
+                Create limit
+              </Button>
+            }
+            description="Keys that have a stored limit, rate or circuit breaker, or waiting runs. The keys of a job are in its concurrency, rate and breaker fields."
+          >
+            Limits
+          </Header>
+        }
+        empty="No key has a stored limit, rate or circuit breaker, or waiting runs."
+        columnDefinitions={[
+          {
+            id: "key",
+            header: "Key",
+            isRowHeader: true,
+            width: 220,
+            grow: 2,
+            cell: (each) => (
+              <span className="text">
+                <Link href={to.limit(each.key)}>{each.key}</Link>
+              </span>
+            ),
+          },
+          { id: "limit", header: "Limit", width: 160, cell: (each) => limitText(each.concurrency) },
+          { id: "rate", header: "Rate", width: 210, cell: (each) => rateText(each.rate) },
+          { id: "waiting", header: "Waiting runs", width: 220, grow: 1, wraps: true, cell: waitingText },
+          { id: "by", header: "Set by", width: 140, grow: 1, cell: (each) => each.updated_by },
+        ]}
+      />
+    </>
   );
 }

@@ -6,11 +6,11 @@ export function rateText(rate: { per_minute: number; burst: number } | null): st
 }
 
 /** A circuit breaker that is not closed, in words. */
-export function breakerText(state: "open" | "half_open", failures: number): string {
+export function breakerText(state: string, failures: number): string {
   const failed = failures === 0 ? "" : ` after ${failures} failed ${failures === 1 ? "attempt" : "attempts"}`;
   return state === "open"
-    ? `The circuit breaker is open${failed}: no run with this key starts before`
-    : `The circuit breaker is half open${failed}: one attempt tests the target. It has been half open since`;
+    ? `The circuit breaker is open${failed}`
+    : `The circuit breaker is half open${failed}: one attempt tests the target`;
 }
 
 /** A key's limit in words. */

@@ -1,34 +1,56 @@
 import "./overview.css";
+import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
-import ColumnLayout from "@cloudscape-design/components/column-layout";
+import Container from "@cloudscape-design/components/container";
+import Grid from "@cloudscape-design/components/grid";
 import Header from "@cloudscape-design/components/header";
+import Link from "@cloudscape-design/components/link";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import { api, LIVE } from "../api/client";
-import { useRefusal, useStage } from "../app/context";
+import StatusIndicator from "@cloudscape-design/components/status-indicator";
+import { useQuery } from "@tanstack/react-query";
+import { api, fetcher, type Schemas } from "../api/client";
+import { OVERVIEW, paced } from "../api/polling";
+import { useRefusal } from "../app/context";
+import { DELAYED, useLoad } from "../load/useLoad";
+import { useZone } from "../shared/clock";
+import { useNow } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
+import { wall } from "../shared/time";
+import { useFilters } from "../shared/useFilters";
 import { ClockAlert } from "../stage/ClockAlert";
-import { Counts } from "./Counts";
-import { FailedBox } from "./FailedBox";
-import { LateBox } from "./LateBox";
-import { LoadBox } from "./LoadBox";
-import { MetricsBox } from "./MetricsBox";
-import { OutcomesBox } from "./OutcomesBox";
+import { Attention } from "./Attention";
+import { HoursBox } from "./HoursBox";
+import { atLeast, problemsOf, sentenceOf } from "./problems";
 import { RunningBox } from "./RunningBox";
-import { useLoad } from "./useLoad";
-import { useUnsuccessful } from "./useUnsuccessful";
-import { WhyBox } from "./WhyBox";
+import { useFound } from "./useFound";
 
+/** The figures with the runs by hour: one request for both. */
+const BY_HOUR = { params: { query: { by: "hour" } } } as const;
+
+/** What needs attention, and what is going on. */
 export default function OverviewPage() {
-  const { session } = useStage();
-  const stats = api.useQuery("get", "/v1/stats", {}, { refetchInterval: LIVE });
+  const stats = api.useQuery("get", "/v1/stats", BY_HOUR, { refetchInterval: () => paced(OVERVIEW) });
   const refusal = useRefusal("jobs:write");
-  const unsuccessful = useUnsuccessful();
   // All jobs are read only after the first figures are shown.
-  const load = useLoad(stats.isFetched && unsuccessful.isFetched);
+  const load = useLoad(1, stats.isFetched);
+  const { found, active } = useFound(stats.data, load);
+  const now = useNow(OVERVIEW);
+  const zone = useZone();
+  const chosen = useChosen();
+  const problems = problemsOf(found, now).filter((each) => chosen === null || chosen?.has(each.id));
+  const sentence = sentenceOf(found, problems, now);
   return (
     <SpaceBetween size="l">
       <Header
         variant="h1"
+        description={
+          <span role="status" className="sentence">
+            <StatusIndicator type={sentence.type}>
+              {sentence.text}
+              {sentence.at !== null && ` · ${wall(new Date(sentence.at), zone).slice(11)}`}
+            </StatusIndicator>
+          </span>
+        }
         actions={
           <Button href="#/jobs/new" disabled={refusal !== undefined} disabledReason={refusal}>
             Create job
@@ -39,16 +61,90 @@ export default function OverviewPage() {
       </Header>
       <ProblemBox error={stats.error} retry={() => void stats.refetch()} />
       <ClockAlert stats={stats.data} />
-      <Counts dead={stats.data?.dead_runs} unsuccessful={unsuccessful.data} load={load.data} />
-      <FailedBox query={unsuccessful} />
-      <ColumnLayout columns={2} minColumnWidth={280}>
-        <LateBox load={load} />
-        <RunningBox />
-      </ColumnLayout>
-      <WhyBox />
-      <LoadBox load={load} />
-      <OutcomesBox query={unsuccessful} />
-      {stats.data !== undefined && session.may("ops") && <MetricsBox />}
+      {stats.data?.jobs.count === 0 && problems.length === 0 ? (
+        <FirstStep />
+      ) : (
+        <Grid gridDefinition={[{ colspan: { default: 12, s: 8 } }, { colspan: { default: 12, s: 4 } }]}>
+          <Attention problems={problems} found={found} />
+          <SpaceBetween size="l">
+            <HoursBox found={stats.data?.by_hour} failed={stats.isError} />
+            <RunningBox read={{ ...found.stuck, items: active.data?.items }} />
+            <Coming load={load} stats={stats.data} />
+          </SpaceBetween>
+        </Grid>
+      )}
     </SpaceBetween>
   );
+}
+
+function FirstStep() {
+  return (
+    <Container header={<Header variant="h2">The first step</Header>}>
+      There are no jobs yet. A job has a schedule and a target, such as a URL that Duecourse calls every
+      night. <Link href="#/jobs/new">Create the first job</Link>, or use the command{" "}
+      <code>duecourse jobs create</code>.
+    </Container>
+  );
+}
+
+/** The load of the next hour in a line, and items that are not urgent. */
+function Coming({ load, stats }: { load: ReturnType<typeof useLoad>; stats: Schemas["Stats"] | undefined }) {
+  const zone = useZone();
+  const { data } = load;
+  const [busiest] = data?.hot ?? [];
+  const dead = stats && atLeast(stats.dead_runs.count, stats.dead_runs.at_least);
+  return (
+    <Container header={<Header variant="h2">Next hour</Header>}>
+      {data === undefined && !load.isError && <StatusIndicator type="loading">Counting</StatusIndicator>}
+      {data !== undefined && (
+        <Box>
+          Upcoming runs: {atLeast(data.runs, data.cut)}
+          {data.delayed > 0 && (
+            <>
+              , <Link href={DELAYED}>{data.delayed.toLocaleString("en-GB")} of them delayed</Link>
+            </>
+          )}
+          {busiest && `; busiest minute: ${wall(busiest.at, zone).slice(11, 16)} (${busiest.runs} runs)`}.{" "}
+          <Link href="#/load">Load of the next 24 hours</Link>
+        </Box>
+      )}
+      {data !== undefined && (data.paused > 0 || data.cut) && (
+        <div>
+          <Link href="#/jobs?state=PAUSED">Paused jobs: {atLeast(data.paused, data.cut)}</Link>
+        </div>
+      )}
+      {stats !== undefined && (
+        <div>
+          <Link href="#/dead-letters">Dead letters: {dead}</Link>
+        </div>
+      )}
+    </Container>
+  );
+}
+
+const PAGE = 100;
+const PAGES = 10;
+const LONG = 300_000;
+
+/** The ids of the jobs that the filters in the address select; null: all of them, undefined: not known yet. */
+function useChosen(): ReadonlySet<string> | null | undefined {
+  const [{ owner, tag }] = useFilters(["owner", "tag"]);
+  const all = owner === undefined && tag === undefined;
+  const { data } = useQuery({
+    queryKey: ["overview", "chosen", owner, tag],
+    enabled: !all,
+    staleTime: LONG,
+    queryFn: async ({ signal }) => {
+      const ids = new Set<string>();
+      let cursor: string | undefined;
+      for (let page = 0; page < PAGES && (page === 0 || cursor !== undefined); page += 1) {
+        const query = { owner, tag, limit: PAGE, cursor };
+        const { data } = await fetcher.GET("/v1/jobs", { params: { query }, signal });
+        for (const { id } of data?.items ?? []) ids.add(id);
+        cursor = data?.next_cursor ?? undefined;
+      }
+      return ids;
+    },
+  });
+  return all ? null : data;
 }

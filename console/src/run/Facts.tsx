@@ -5,7 +5,8 @@ import KeyValuePairs, { type KeyValuePairsProps } from "@cloudscape-design/compo
 import Link from "@cloudscape-design/components/link";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import type { ReactNode } from "react";
-import { api, LIVE } from "../api/client";
+import { api } from "../api/client";
+import { LIST, paced } from "../api/polling";
 import { useStage } from "../app/context";
 import { to } from "../app/routes";
 import { reasonText } from "../job/reasons";
@@ -97,7 +98,12 @@ function durationText(run: SingleRun): string | null {
 /** Where a run is in the wait queue of its key. The API names the first runs. */
 function Position({ run, limit_key }: { run: string; limit_key: string }) {
   const params = { path: { limit_key } };
-  const found = api.useQuery("get", "/v1/limits/{limit_key}", { params }, { refetchInterval: LIVE });
+  const found = api.useQuery(
+    "get",
+    "/v1/limits/{limit_key}",
+    { params },
+    { refetchInterval: () => paced(LIST) },
+  );
   if (found.data === undefined) return "…";
   const { queue, waiting } = found.data;
   const place = queue.find((each) => each.id === run)?.place;

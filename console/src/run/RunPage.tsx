@@ -2,10 +2,11 @@ import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import Spinner from "@cloudscape-design/components/spinner";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate, useParams } from "react-router";
-import { api, fetcher, freshKey, LIVE } from "../api/client";
+import { api, fetcher, freshKey } from "../api/client";
+import { paced, RUN } from "../api/polling";
 import { asProblem } from "../api/problem";
 import { useRefusal } from "../app/context";
 import { useNotices } from "../app/notices";
@@ -34,7 +35,7 @@ function Run({ runId }: { runId: string }) {
     queryKey: ["run", runId],
     queryFn: ({ signal }) => readRun(runId, signal),
     refetchInterval: ({ state: { data } }) =>
-      data !== undefined && isOver(data) && !(redriven && data.state === "DEAD") ? false : LIVE,
+      data !== undefined && isOver(data) && !(redriven && data.state === "DEAD") ? false : paced(RUN),
   });
   const job = api.useQuery(
     "get",
@@ -50,7 +51,6 @@ function Run({ runId }: { runId: string }) {
   const zone = useZone(job.data?.timezone);
   const notices = useNotices();
   const navigate = useNavigate();
-  const client = useQueryClient();
   const { ask, modal } = useConfirm();
   const refusal = useRefusal("jobs:write");
   const run = found.data;
@@ -72,10 +72,10 @@ function Run({ runId }: { runId: string }) {
       header: "Cancel the run?",
       text: cancellation(run, job.data?.target.type === "workflow"),
       action: "Cancel the run",
+      grave: true,
       async run() {
         await fetcher.POST("/v1/runs/{run_id}/cancel", { params: { path } });
         notices.done("The run is being cancelled.");
-        await client.invalidateQueries();
       },
     });
   const redrive = () =>
@@ -91,11 +91,11 @@ function Run({ runId }: { runId: string }) {
         </SpaceBetween>
       ),
       action: "Redrive",
+      grave: true,
       async run() {
         await fetcher.POST("/v1/runs/{run_id}/redrive", { params: { path } });
         setRedriven(true);
         notices.done("The run was redriven.");
-        await client.invalidateQueries();
       },
     });
   const isWorkflow = job.data?.target.type === "workflow";
@@ -114,7 +114,6 @@ function Run({ runId }: { runId: string }) {
           // As the API sent it: the browser would round large numbers.
           ...(own !== null && { bodySerializer: () => `{"payload": ${own}}` }),
         });
-        await client.invalidateQueries();
         if (data !== undefined)
           navigate((isWorkflow ? (workflowRun(data) ?? to.run(data.id)) : to.run(data.id)).slice(1));
       },

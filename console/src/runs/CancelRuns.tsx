@@ -1,53 +1,39 @@
 import Button from "@cloudscape-design/components/button";
-import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { fetcher, type Schemas } from "../api/client";
+import { freshKey } from "../api/client";
 import { useRefusal } from "../app/context";
 import { useNotices } from "../app/notices";
-import { patiently } from "../shared/patiently";
+import { amountOf } from "../operations/texts";
+import { create, estimate } from "../operations/useOperations";
 import { useConfirm } from "../shared/useConfirm";
 import type { Cancellation } from "./filters";
 
-const AT_ONCE = 100;
-const MOST_COUNTED = 10_000;
-const NOTICE = "cancel-runs";
-
-/** Cancels the runs that the filters select, after their number was shown. */
+/** Cancels the runs that the filters select in an operation, after their number was shown. */
 export function CancelRuns({ choose }: { choose(): Cancellation }) {
   const { ask, modal } = useConfirm();
   const [counting, setCounting] = useState(false);
   const notices = useNotices();
-  const client = useQueryClient();
-  const ofAJob = useRefusal("jobs:write");
-  const ofAll = useRefusal("ops");
-  const refusal = choose().job_id === undefined ? ofAll : ofAJob;
+  const refusal = useRefusal("jobs:write");
   const begin = async () => {
     const choice = choose();
     setCounting(true);
     try {
-      const { cancelled, more } = await all(choice, true);
-      if (cancelled === 0) {
+      const found = await estimate(choice, new AbortController().signal);
+      if (found.runs === 0) {
         notices.done("No runs match the filters.");
         return;
       }
+      const key = freshKey();
       ask({
         header: "Cancel runs?",
-        text: `${more ? "More than " : ""}${runs(cancelled)} will be cancelled. A run that has not started yet will not start. A call in progress is not interrupted; if it fails, it is not retried.`,
+        text: `${amountOf(found)} will be cancelled. A run that has not started yet will not start. A call in progress is not interrupted; if it fails, it is not retried.`,
         action: "Cancel the runs",
+        grave: true,
         async run() {
-          const show = (count: number) =>
-            notices.show({
-              id: NOTICE,
-              type: "info",
-              loading: true,
-              dismissible: false,
-              content: `Cancelling ${runs(cancelled)}: ${count.toLocaleString("en-GB")} done`,
-            });
-          show(0);
-          const done = await all(choice, false, show).finally(() => notices.dismiss(NOTICE));
-          const refused = done.refused > 0 ? ` ${runs(done.refused)} could not be cancelled; try again.` : "";
-          notices.done(`The cancellation of ${runs(done.cancelled)} was requested.${refused}`);
-          await client.invalidateQueries();
+          await create({ ...choice, expected: found.more ? null : found.runs }, key);
+          notices.done(
+            `The cancellation of ${amountOf(found)} has started. It continues if you leave this page.`,
+          );
         },
       });
     } catch (failure) {
@@ -69,36 +55,4 @@ export function CancelRuns({ choose }: { choose(): Cancellation }) {
       {modal}
     </>
   );
-}
-
-/** The sums over all pages, state by state: waiting runs are cancelled first, or they start instead of active ones. A run
- * remains in the list until its worker has ended it, so each page follows the last one.
- */
-async function all(choice: Cancellation, dry_run: boolean, progress: (count: number) => void = () => {}) {
-  const sums = { cancelled: 0, refused: 0, more: false };
-  const signal = new AbortController().signal;
-  for (const state of choice.state) {
-    let cursor: string | null = null;
-    do {
-      if (dry_run && sums.cancelled >= MOST_COUNTED) return { ...sums, more: true };
-      const body: Schemas["CancelRunsRequest"] = {
-        ...choice,
-        state: [state],
-        limit: AT_ONCE,
-        cursor,
-        dry_run,
-      };
-      const { data } = await patiently(() => fetcher.POST("/v1/runs/cancel", { body }), signal);
-      if (data === undefined) throw new SyntaxError("an empty response");
-      sums.cancelled += data.cancelled;
-      sums.refused += data.refused;
-      progress(sums.cancelled + sums.refused);
-      cursor = data.next_cursor;
-    } while (cursor !== null);
-  }
-  return sums;
-}
-
-function runs(count: number): string {
-  return `${count.toLocaleString("en-GB")} ${count === 1 ? "run" : "runs"}`;
 }

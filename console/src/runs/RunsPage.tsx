@@ -2,14 +2,13 @@ import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import type { ReactNode } from "react";
 import { api, fetcher } from "../api/client";
+import { OperationsBox } from "../operations/OperationsBox";
 import { useZone } from "../shared/clock";
 import { PagedTable } from "../shared/PagedTable";
 import { CARDS, useNarrow } from "../shared/Rows";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
-import { AllRuns } from "./AllRuns";
 import { CancelRuns } from "./CancelRuns";
 import { columns } from "./columns";
 import { cancellationOf, type Filters, listOf, NAMES, omittedOf, rangeOf, STATES, saidOf } from "./filters";
@@ -17,7 +16,6 @@ import { RunFilter } from "./RunFilter";
 
 export default function RunsPage() {
   const [filters, change] = useFilters(NAMES);
-  const list = listOf(filters);
   const job = api.useQuery(
     "get",
     "/v1/jobs/{job_id}",
@@ -27,74 +25,54 @@ export default function RunsPage() {
   const zone = useZone(job.data?.timezone);
   const filtered = NAMES.some((name) => filters[name] !== undefined);
   const clear = () => change(Object.fromEntries(NAMES.map((name) => [name, undefined])));
-  const filter = (
-    <RunFilter
-      filters={filters}
-      change={change}
-      states={STATES}
-      timeLabel={list === "of a job" || list === "of all jobs" ? "Occurrence" : "Ended"}
-    />
-  );
-  const empty = (text: string) => (
-    <SpaceBetween size="s">
-      <Box>{text}</Box>
-      {filtered && <Button onClick={clear}>Clear the filters</Button>}
-    </SpaceBetween>
-  );
-  const matching =
-    omittedOf(filters).length > 0 ? "No listed runs match the filters." : "No runs match the filters.";
-  const nothing = filtered ? matching : "No job has run yet.";
-  const state = filters.state ?? (list === "of all jobs" ? STATES.join() : undefined);
-  const parts = { filters: { ...filters, state }, zone, filter };
-  return list === "of all jobs" ? (
-    <AllRuns
-      {...parts}
-      read={(cursor, signal) => read(parts.filters, 50, cursor, signal)}
-      empty={empty(nothing)}
-    />
-  ) : (
-    <Listed
-      {...parts}
-      empty={(openEnd) => empty(openEnd ? "No runs on this page. Go to the next page." : nothing)}
-    />
-  );
-}
-
-/** A list that an index, or one job, has in its order. */
-function Listed({
-  filters,
-  zone,
-  filter,
-  empty,
-}: {
-  filters: Filters;
-  zone: string;
-  filter: ReactNode;
-  empty(openEnd: boolean): ReactNode;
-}) {
   const limit = useNarrow() ? CARDS : 50;
   const pages = usePages(["runs", filters, limit], (cursor, signal) => read(filters, limit, cursor, signal));
+  // The states of which the stage lists no runs across jobs.
+  const unlisted: readonly string[] = pages.page?.unlisted ?? [];
+  const states = listOf(filters) === "of a job" ? STATES : STATES.filter((each) => !unlisted.includes(each));
+  const matching =
+    omittedOf(filters, unlisted).length > 0
+      ? "No listed runs match the filters."
+      : "No runs match the filters.";
+  const nothing = filtered ? matching : "No job has run yet.";
   return (
-    <PagedTable
-      pages={pages}
-      trackBy="id"
-      header={
-        <Header
-          variant="h1"
-          description={saidOf(filters)}
-          actions={
-            cancellationOf(filters, Date.now()) !== undefined && (
-              <CancelRuns choose={() => cancellationOf(filters, Date.now()) ?? { state: [] }} />
-            )
-          }
-        >
-          Runs
-        </Header>
-      }
-      filter={filter}
-      columnDefinitions={columns(zone)}
-      empty={empty(pages.pagination.openEnd)}
-    />
+    <SpaceBetween size="l">
+      <OperationsBox kind="cancel" />
+      <PagedTable
+        pages={pages}
+        trackBy="id"
+        header={
+          <Header
+            variant="h1"
+            description={saidOf(filters, unlisted)}
+            actions={
+              cancellationOf(filters, Date.now()) !== undefined && (
+                <CancelRuns
+                  choose={() => cancellationOf(filters, Date.now()) ?? { kind: "cancel", state: [] }}
+                />
+              )
+            }
+          >
+            Runs
+          </Header>
+        }
+        filter={
+          <RunFilter
+            filters={filters}
+            change={change}
+            states={states}
+            timeLabel={listOf(filters) === "of a job" ? "Occurrence" : "Ended"}
+          />
+        }
+        columnDefinitions={columns(zone)}
+        empty={
+          <SpaceBetween size="s">
+            <Box>{pages.pagination.openEnd ? "No runs on this page. Go to the next page." : nothing}</Box>
+            {filtered && <Button onClick={clear}>Clear the filters</Button>}
+          </SpaceBetween>
+        }
+      />
+    </SpaceBetween>
   );
 }
 
@@ -112,5 +90,5 @@ async function read(filters: Filters, limit: number, cursor: string | undefined,
           signal,
         });
   if (data === undefined) throw new SyntaxError("an empty response");
-  return data;
+  return { ...data, unlisted: "unlisted" in data ? data.unlisted : undefined };
 }

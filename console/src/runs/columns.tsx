@@ -2,6 +2,7 @@ import Link from "@cloudscape-design/components/link";
 import type { Schemas } from "../api/client";
 import { to } from "../app/routes";
 import { reasonText } from "../job/reasons";
+import { withoutCall } from "../shared/errors";
 import { Time } from "../shared/Instant";
 import { Long } from "../shared/Long";
 import type { Column } from "../shared/Rows";
@@ -46,7 +47,7 @@ export const job: Column<Run> = {
 export const state: Column<Run> = {
   id: "state",
   header: "State",
-  width: 160,
+  width: 150,
   card: 50,
   cell: (run) => <RunStatus state={run.state} />,
 };
@@ -62,24 +63,37 @@ export function tried({ attempts, max_attempts, state }: Run): string {
   const none = attempts === 0 && (state === "SKIPPED" || state === "CANCELLED");
   return none ? "-" : `${attempts} of ${max_attempts}`;
 }
+export const code: Column<Run> = {
+  id: "code",
+  header: "Code",
+  width: 150,
+  card: 30,
+  has: (run) => run.code !== null,
+  cell: (run) => <span title={run.code ?? undefined}>{run.code ?? "-"}</span>,
+};
 /** Why a run came into its state: its error, or the reason. */
 export const error: Column<Run> = {
   id: "error",
   header: "Error or reason",
-  width: 170,
+  width: 140,
   grow: 3,
-  card: 100,
-  has: (run) => run.error !== null || run.reason !== null,
-  cell: (run) => (
-    <Long text={run.error ?? (reasonText(run.reason) || null)} header={run.job_id}>
-      {run.error !== null && run.reason !== null && <p>{reasonText(run.reason)}</p>}
-      {run.next_attempt_at !== null && (
-        <p>
-          Next attempt: <Time at={run.next_attempt_at} />
-        </p>
-      )}
-    </Long>
-  ),
+  card: 70,
+  has: (run) => run.error !== null || run.reason !== null || isDelayed(run),
+  cell: (run) =>
+    isDelayed(run) ? (
+      <>
+        Delayed: due <Time at={run.due} brief />
+      </>
+    ) : (
+      <Long text={run.error === null ? reasonText(run.reason) : withoutCall(run.error)} header={run.job_id}>
+        {run.error !== null && run.reason !== null && <p>{reasonText(run.reason)}</p>}
+        {run.next_attempt_at !== null && (
+          <p>
+            Next attempt: <Time at={run.next_attempt_at} />
+          </p>
+        )}
+      </Long>
+    ),
 };
 
 /** All that the list of runs shows. */
@@ -87,16 +101,23 @@ export const columns = (zone: string): Column<Run>[] => [
   job,
   state,
   occurrence(zone),
+  { id: "took", header: "Duration", width: 115, cell: took },
+  code,
+  error,
   {
     id: "lateness",
     header: "Lateness",
     width: 118,
+    spare: true,
     cell: (run) => (run.lateness_seconds === null ? "-" : duration(run.lateness_seconds)),
   },
-  { id: "took", header: "Duration", width: 110, cell: took },
-  error,
   attempts,
 ];
+
+/** Whether a manual run starts later. */
+function isDelayed(run: Run): boolean {
+  return run.state === "QUEUED" && run.requested_by !== null && new Date(run.due).getTime() > Date.now();
+}
 
 /** How long the last attempt took, or has taken; nothing of the waits before it. */
 export function took(run: Run): string {

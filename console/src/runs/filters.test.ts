@@ -47,30 +47,23 @@ describe("filters of runs", () => {
   });
 
   test("all runs of a job are listed unless something is searched for", () => {
-    expect(listOf({ state: "DEAD" })).toBe("across jobs");
-    expect(listOf({ state: "DEAD,SUCCEEDED", tag: "billing" })).toBe("of all jobs");
-    expect(listOf({})).toBe("of all jobs");
-    expect(listOf({ tag: "billing" })).toBe("of all jobs");
+    expect(listOf({ state: "DEAD,SUCCEEDED", tag: "billing" })).toBe("across jobs");
+    expect(listOf({})).toBe("across jobs");
     expect(listOf({ job: "nightly", state: "RUNNING" })).toBe("of a job");
     expect(listOf({ job: "nightly", error: "busy" })).toBe("found in a job");
   });
 
-  test("a search for an error without a state reads only unsuccessful runs", () => {
-    expect(listOf({ error: "busy" })).toBe("across jobs");
-    expect(listOf({ error: "busy", tag: "billing" })).toBe("across jobs");
-    expect(listOf({ error: "busy", state: "DEAD,SUCCEEDED" })).toBe("of all jobs");
-    expect(saidOf({ error: "busy" })).toBe("Unsuccessful runs, most recent state change first.");
-    expect(saidOf({ error: "busy", state: "DEAD" })).toBe(
-      "Runs in the selected states, most recent state change first.",
-    );
-  });
-
   test("lists across jobs name the runs that they omit", () => {
+    const calls = "calls of less than ten seconds";
+    const rest = `Listed only on the page of a job: enqueued occurrences, ${calls}.`;
     expect(saidOf({ state: "QUEUED,RUNNING" })).toBe(
-      "Runs in the selected states, most recent state change first. Listed only on the page of a job: delayed runs and enqueued occurrences, calls of less than ten seconds.",
+      `Runs in the selected states, most recent state change first. Delayed runs follow, the next one first. ${rest}`,
     );
     expect(saidOf({})).toBe(
-      "All runs, newest first. Listed only on the page of a job: delayed runs and enqueued occurrences.",
+      `All runs, most recent state change first. Delayed runs are listed if you select the state QUEUED. ${rest}`,
+    );
+    expect(saidOf({ error: "busy", state: "DEAD" })).toBe(
+      "Runs in the selected states, most recent state change first.",
     );
     expect(omittedOf({ state: "QUEUED", job: "nightly" })).toEqual([]);
   });
@@ -78,6 +71,7 @@ describe("filters of runs", () => {
   test("only lists of unfinished runs can be cancelled as a whole", () => {
     const waiting = { state: "WAITING,QUEUED", tag: "crm", within: "1-hour" };
     expect(cancellationOf(waiting, NOW)).toEqual({
+      kind: "cancel",
       state: ["QUEUED", "WAITING"],
       tag: "crm",
       since: "2026-03-28T11:00:00Z",
@@ -86,5 +80,12 @@ describe("filters of runs", () => {
     expect(cancellationOf({}, NOW)).toBeUndefined();
     expect(cancellationOf({ state: "QUEUED,DEAD" }, NOW)).toBeUndefined();
     expect(cancellationOf({ state: "QUEUED", job: "nightly", within: "1-hour" }, NOW)).toBeUndefined();
+  });
+
+  test("successes that the stage does not list across jobs are named", () => {
+    expect(omittedOf({}, ["SUCCEEDED"])).toContain("successful runs (setting of the stage)");
+    expect(omittedOf({ job: "nightly" }, ["SUCCEEDED"])).toEqual([]);
+    expect(saidOf({}, ["SUCCEEDED"])).toContain("successful runs");
+    expect(saidOf({ state: "DEAD" }, ["SUCCEEDED"])).not.toContain("successful runs");
   });
 });

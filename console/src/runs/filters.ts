@@ -1,6 +1,6 @@
 import type { DateRangePickerProps } from "@cloudscape-design/components/date-range-picker";
 import type { PropertyFilterProps } from "@cloudscape-design/components/property-filter";
-import type { Schemas } from "../api/client";
+import type { Choice } from "../operations/texts";
 
 /** The filters of runs, as in the page's address. `state` may be several, with commas between. `within`
  * is the time up to now (`24-hour`), `since` and `until` are instants.
@@ -88,18 +88,15 @@ function seconds(instant: Date): string {
   return instant.toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-/** Which list answers: of all runs of a job, or of all jobs, by their occurrence; of runs of a job, where an error or a
- * tag is searched for; or, without the successful ones, of those of all jobs by when they came into their state. Only
- * unsuccessful runs have an error.
+/** Which list answers: of a job, by occurrence; of a job, where an error or a tag is searched for; or of all jobs, by the
+ * time of the last change of state.
  */
-export function listOf(filters: Filters): "of a job" | "found in a job" | "of all jobs" | "across jobs" {
-  if (filters.job !== undefined)
-    return filters.error === undefined && filters.tag === undefined ? "of a job" : "found in a job";
-  if (filters.state === undefined) return filters.error === undefined ? "of all jobs" : "across jobs";
-  return filters.state.split(",").includes("SUCCEEDED") ? "of all jobs" : "across jobs";
+export function listOf(filters: Filters): "of a job" | "found in a job" | "across jobs" {
+  if (filters.job === undefined) return "across jobs";
+  return filters.error === undefined && filters.tag === undefined ? "of a job" : "found in a job";
 }
 
-export type Cancellation = Omit<Schemas["CancelRunsRequest"], "limit" | "cursor" | "dry_run">;
+export type Cancellation = Choice & { kind: "cancel" };
 
 const UNENDED = ["QUEUED", "RETRYING", "WAITING", "RUNNING"] as const;
 
@@ -113,32 +110,41 @@ export function cancellationOf(filters: Filters, now: number): Cancellation | un
   const ranged = listOf(filters) === "of a job" && (since !== undefined || until !== undefined);
   if (ranged || state.length === 0 || state.length !== states.length) return undefined;
   const { job: job_id, tag, error } = filters;
-  return { state, job_id, tag, error, since, until };
+  return { kind: "cancel", state, job_id, tag, error, since, until };
 }
 
-/** The runs that a list across jobs omits, in words. */
-export function omittedOf(filters: Filters): string[] {
-  const list = listOf(filters);
-  const states = filters.state?.split(",") ?? (list === "of all jobs" ? STATES : []);
-  if (list === "of a job" || list === "found in a job") return [];
+/** The runs that a list across jobs omits, in words. `unlisted` are the states of which the stage lists no runs. */
+export function omittedOf(filters: Filters, unlisted: readonly string[] = []): string[] {
+  if (listOf(filters) !== "across jobs") return [];
+  const states = filters.state?.split(",") ?? STATES;
   return [
-    ...(states.includes("QUEUED") ? ["delayed runs and enqueued occurrences"] : []),
-    ...(states.includes("RUNNING") && list === "across jobs" ? ["calls of less than ten seconds"] : []),
+    ...(states.includes("SUCCEEDED") && unlisted.includes("SUCCEEDED")
+      ? ["successful runs (setting of the stage)"]
+      : []),
+    ...(states.includes("QUEUED") ? ["enqueued occurrences"] : []),
+    ...(states.includes("RUNNING") ? ["calls of less than ten seconds"] : []),
   ];
 }
 
+/** Where the delayed runs are in a list across jobs, in words. They have no errors. */
+function delayedOf({ state, error }: Filters): string {
+  if (error !== undefined) return "";
+  if (state === undefined) return " Delayed runs are listed if you select the state QUEUED.";
+  return state.split(",").includes("QUEUED") ? " Delayed runs follow, the next one first." : "";
+}
+
 /** A description of the list. */
-export function saidOf(filters: Filters): string {
-  const omitted = omittedOf(filters);
+export function saidOf(filters: Filters, unlisted: readonly string[] = []): string {
+  const omitted = omittedOf(filters, unlisted);
   const rest = omitted.length === 0 ? "" : ` Listed only on the page of a job: ${omitted.join(", ")}.`;
   switch (listOf(filters)) {
-    case "of all jobs":
-      return `${filters.state === undefined ? "All runs" : "Runs in the selected states"}, newest first.${rest}`;
     case "of a job":
       return `Runs of ${filters.job}${filters.state === undefined ? "" : " in the selected states"}, newest occurrence first.`;
     case "found in a job":
       return `Runs of ${filters.job} that match the filters, newest first.`;
-    case "across jobs":
-      return `${filters.state === undefined ? "Unsuccessful runs" : "Runs in the selected states"}, most recent state change first.${rest}`;
+    case "across jobs": {
+      const found = filters.error === undefined ? "All runs" : "Runs with the error";
+      return `${filters.state === undefined ? found : "Runs in the selected states"}, most recent state change first.${delayedOf(filters)}${rest}`;
+    }
   }
 }

@@ -132,7 +132,7 @@ function Fitted<Item>({ columnDefinitions, ...table }: RowsProps<Item>) {
       {room !== null && (
         // The table reads the widths of its columns when it is mounted only.
         <Table<Item>
-          key={room}
+          key={[room, ...(shown ?? [])].join()}
           enableKeyboardNavigation
           resizableColumns
           {...table}

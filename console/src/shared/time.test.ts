@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { duration, elapsed, inZone, relative, wall, zoned } from "./time";
+import { duration, elapsed, HERE, inZone, marked, relative, wall, zoned } from "./time";
 
 describe("time", () => {
   it("shows the wall clock of a zone, on both sides of a change", () => {
@@ -47,4 +47,9 @@ describe("time", () => {
     expect(elapsed("2026-01-01T00:00:00Z", "2026-01-01T00:00:04Z", now)).toBe(4);
     expect(elapsed(null, null, now)).toBeNull();
   });
+});
+
+it("shows, in a list of several zones, a time with its zone, unless it is the viewer's", () => {
+  expect(marked("2026-03-29T06:00:30Z", "America/New_York")).toMatch(/^2026-03-29 02:00 (EDT|GMT-4)$/);
+  expect(marked("2026-03-29T06:00:00Z", HERE)).toMatch(/^2026-03-29 \d\d:\d\d$/);
 });

@@ -38,6 +38,14 @@ export function inZone(instant: string | Date, zone: string = HERE): string {
   return `${wall(instant, zone)} ${zone}`;
 }
 
+/** `2026-03-29 03:00 GMT+2`: the wall clock of a zone with its short name, unless it is the viewer's own. */
+export function marked(instant: string, zone: string): string {
+  const shown = wall(instant, zone).slice(0, 16);
+  if (zone === HERE) return shown;
+  const parts = new Intl.DateTimeFormat("en-GB", { timeZone: zone, timeZoneName: "short" });
+  return `${shown} ${parts.formatToParts(new Date(instant)).find(({ type }) => type === "timeZoneName")?.value}`;
+}
+
 /** A sentence of the API with its instants, which are in UTC, on a zone's clock. */
 export function zoned(text: string, zone: string): string {
   return text.replace(/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (at) => inZone(at, zone));

@@ -2,9 +2,9 @@ import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 import Modal from "@cloudscape-design/components/modal";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import { type ReactNode, useEffect, useRef, useState } from "react";
-import { useNotices } from "../app/notices";
+import { type ReactNode, useState } from "react";
 import { ProblemBox } from "./ProblemBox";
+import { useAction } from "./useAction";
 
 export interface Question {
   header: string;
@@ -12,11 +12,13 @@ export interface Question {
   text: ReactNode;
   /** The verb on the button. */
   action: string;
+  /** Whether it deletes, cancels or repeats something: Enter does not confirm it. */
+  grave?: boolean;
   run(): Promise<void>;
 }
 
 /** Requests a confirmation before something is lost or many things change: `ask({...})`, and the modal to render. A
- * failure is shown in the modal, which stays open; if it was closed in the meantime, in a notice.
+ * failure is shown in the modal, which stays open. Unless the question is grave, Enter confirms it.
  */
 export function useConfirm(): { ask(question: Question): void; modal: ReactNode } {
   const [question, setQuestion] = useState<Question | null>(null);
@@ -25,30 +27,10 @@ export function useConfirm(): { ask(question: Question): void; modal: ReactNode 
   return { ask: setQuestion, modal: question && <Confirmation question={question} close={close} /> };
 }
 
-function Confirmation({ question, close }: { question: Question; close(): void }) {
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const notices = useNotices();
-  const shown = useRef(true);
-  useEffect(() => {
-    shown.current = true;
-    return () => {
-      shown.current = false;
-    };
-  }, []);
-  const run = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      await question.run();
-      close();
-    } catch (failure) {
-      if (shown.current) setError(failure);
-      else notices.failed(`“${question.action}” failed`, failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+/** The modal of a question. */
+export function Confirmation({ question, close }: { question: Question; close(): void }) {
+  const action = useAction(question.action, question.run, { done: close });
+  const run = () => action.run();
   return (
     <Modal
       visible
@@ -61,7 +43,7 @@ function Confirmation({ question, close }: { question: Question; close(): void }
             <Button variant="link" onClick={close}>
               Cancel
             </Button>
-            <Button variant="primary" loading={busy} onClick={() => void run()}>
+            <Button variant="primary" loading={action.busy} onClick={run}>
               {question.action}
             </Button>
           </SpaceBetween>
@@ -69,8 +51,16 @@ function Confirmation({ question, close }: { question: Question; close(): void }
       }
     >
       <SpaceBetween size="m">
-        <div className="text">{question.text}</div>
-        <ProblemBox error={error} />
+        {/* biome-ignore lint/a11y/noStaticElementInteractions: as in a form, Enter in a field confirms */}
+        <div
+          className="text"
+          onKeyDown={({ key, target }) => {
+            if (key === "Enter" && !question.grave && target instanceof HTMLInputElement) run();
+          }}
+        >
+          {question.text}
+        </div>
+        <ProblemBox error={action.error} />
       </SpaceBetween>
     </Modal>
   );

@@ -1,20 +1,24 @@
 import { type QueryKey, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { LIVE } from "../api/client";
+import { LIST, paced } from "../api/polling";
 import { patiently } from "./patiently";
+import { useFilters } from "./useFilters";
 
 /** A list with a filter may have pages without anything, which go on: so many are passed over at once. */
 const PASSED_OVER = 20;
 /** The reload interval of a page that took more than one request (ms). */
 const LONG = 60_000;
+/** The highest number in an address: an earlier visitor's pages are found one after the other. */
+const MOST = 50;
 
 interface Page<Item> {
   items: Item[];
   next_cursor: string | null;
 }
 
-export interface Pages<Item> {
+export interface Pages<Item, P extends Page<Item> = Page<Item>> {
   items: readonly Item[];
+  /** The response that is shown, with its other fields. */
+  page: P | undefined;
   loading: boolean;
   error: unknown;
   refresh(): void;
@@ -23,54 +27,55 @@ export interface Pages<Item> {
   turn(page: number): void;
 }
 
-/** A list that the API returns page by page, with a cursor for the next one; the current page is reloaded while
- * the tab is visible. `key` identifies the list: another key starts at the first page.
+/** The cursors of the pages of each list that this tab has seen, the first page's (none) included. */
+const seen = new Map<string, (string | undefined)[]>();
+
+/** A list that the API returns page by page, with a cursor for the next one; the current page, whose number is in the
+ * address, is reloaded while the tab is visible. `key` identifies the list. While another page is read, the rows of the
+ * previous one stay.
  */
-export function usePages<Item>(
+export function usePages<Item, P extends Page<Item>>(
   key: QueryKey,
-  read: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
-  { every = LIVE, enabled = true }: { every?: number | false; enabled?: boolean } = {},
-): Pages<Item> {
+  read: (cursor: string | undefined, signal: AbortSignal) => Promise<P & Page<Item>>,
+): Pages<Item, P> {
+  const [{ page: asked }, change] = useFilters(["page"]);
+  const number = Math.min(Math.max(Math.trunc(Number(asked ?? 1)) || 1, 1), MOST);
   const identity = JSON.stringify(key);
-  const [position, setPosition] = useState({
-    identity,
-    page: 1,
-    cursors: [undefined] as (string | undefined)[],
-  });
-  const here = position.identity === identity ? position : { identity, page: 1, cursors: [undefined] };
-  const cursor = here.cursors[here.page - 1];
   const query = useQuery({
-    queryKey: [...key, "page", cursor ?? null],
+    queryKey: [...key, "page", number],
     queryFn: async ({ signal }) => {
-      let page = await read(cursor, signal);
+      const cursors = seen.get(identity) ?? [undefined];
+      seen.set(identity, cursors);
       let passed = 0;
-      for (; page.items.length === 0 && page.next_cursor !== null && passed < PASSED_OVER; passed += 1) {
-        const { next_cursor } = page;
-        // Each separately: the search must not restart if the API requires a wait.
-        page = await patiently(() => read(next_cursor, signal), signal);
+      // Each separately: the search must not restart if the API requires a wait.
+      const next = (cursor: string | undefined) => patiently(() => read(cursor, signal), signal);
+      while (cursors.length < number) {
+        const { next_cursor } = await next(cursors.at(-1));
+        if (next_cursor === null) break;
+        cursors.push(next_cursor);
       }
-      return { ...page, passed };
+      const shown = Math.min(number, cursors.length);
+      let page = await read(cursors[shown - 1], signal);
+      for (; page.items.length === 0 && page.next_cursor !== null && passed < PASSED_OVER; passed += 1)
+        page = await next(page.next_cursor);
+      if (page.next_cursor !== null) cursors[shown] = page.next_cursor;
+      return { ...page, passed, shown, known: cursors.length, identity };
     },
-    refetchInterval: ({ state }) => (every !== false && state.data?.passed ? Math.max(every, LONG) : every),
-    enabled,
+    placeholderData: (before) => (before?.identity === identity ? before : undefined),
+    refetchInterval: ({ state }) => paced(state.data?.passed ? LONG : LIST),
   });
-  const next = query.data?.next_cursor ?? null;
-  const known = Math.max(here.cursors.length, here.page + (next === null ? 0 : 1));
+  const { items = [], next_cursor: next = null, shown = number, known = number } = query.data ?? {};
   return {
-    items: query.data?.items ?? [],
-    loading: query.isPending && enabled,
+    items,
+    page: query.data,
+    loading: query.isPending,
     error: query.error,
     refresh: () => void query.refetch(),
     pagination: {
-      currentPageIndex: here.page,
-      pagesCount: known,
-      openEnd: next !== null && here.page >= here.cursors.length,
+      currentPageIndex: query.isPlaceholderData ? number : shown,
+      pagesCount: Math.max(known, shown),
+      openEnd: next !== null && shown >= known - 1,
     },
-    turn(page) {
-      if (page <= here.cursors.length) setPosition({ ...here, page });
-      else if (next !== null) {
-        setPosition({ identity, page: here.page + 1, cursors: [...here.cursors.slice(0, here.page), next] });
-      }
-    },
+    turn: (page) => change({ page: page === 1 ? undefined : String(page) }),
   };
 }

@@ -1,13 +1,16 @@
 import Alert from "@cloudscape-design/components/alert";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
-import { api, LIVE } from "../api/client";
+import StatusIndicator from "@cloudscape-design/components/status-indicator";
+import { api } from "../api/client";
+import { LIST, paced } from "../api/polling";
 import { useRefusal, useStage } from "../app/context";
 import { ProblemBox } from "../shared/ProblemBox";
 import { Alarms } from "./Alarms";
 import { ClockBox } from "./ClockBox";
 import { Findings } from "./Findings";
 import { Limits } from "./Limits";
+import { MetricsBox } from "./MetricsBox";
 import { Login, Settings } from "./Settings";
 
 /** CloudWatch evaluates an alarm once a minute, and the API reads it at most four times a minute. */
@@ -20,14 +23,16 @@ export default function StagePage() {
     "get",
     "/v1/stage",
     {},
-    { enabled: refused === undefined, refetchInterval: EVERY },
+    { enabled: refused === undefined, refetchInterval: () => paced(EVERY) },
   );
   const stats = api.useQuery(
     "get",
     "/v1/stats",
     {},
-    { enabled: session.may("ops") || session.may("jobs:read"), refetchInterval: LIVE },
+    { enabled: session.may("ops") || session.may("jobs:read"), refetchInterval: () => paced(LIST) },
   );
+  // What is below the findings would move when they arrive.
+  const known = refused !== undefined || stage.isFetched;
   return (
     <SpaceBetween size="l">
       <Header
@@ -42,17 +47,23 @@ export default function StagePage() {
         </Alert>
       )}
       <ProblemBox error={stage.error} retry={() => void stage.refetch()} />
-      {refused === undefined && stage.error === null && (
+      {!known && <StatusIndicator type="loading">Loading</StatusIndicator>}
+      {refused === undefined && known && stage.error === null && (
         <SpaceBetween size="l">
           <Findings checks={stage.data?.checks} />
           <Alarms stage={stage.data} />
         </SpaceBetween>
       )}
-      <ProblemBox error={stats.error} retry={() => void stats.refetch()} />
-      {stats.error === null && <ClockBox stats={stats.data} />}
-      <Limits stats={stats.data} />
-      <Settings stage={stage.data} />
-      <Login />
+      {known && (
+        <SpaceBetween size="l">
+          <ProblemBox error={stats.error} retry={() => void stats.refetch()} />
+          {stats.error === null && <ClockBox stats={stats.data} />}
+          <Limits stats={stats.data} />
+          <Settings stage={stage.data} />
+          <Login />
+          {refused === undefined && <MetricsBox />}
+        </SpaceBetween>
+      )}
     </SpaceBetween>
   );
 }

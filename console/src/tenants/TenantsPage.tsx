@@ -5,14 +5,15 @@ import Pagination from "@cloudscape-design/components/pagination";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import StatusIndicator, { type StatusIndicatorProps } from "@cloudscape-design/components/status-indicator";
 import TextFilter from "@cloudscape-design/components/text-filter";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useRefusal, useStage } from "../app/context";
-import { percent } from "../overview/metrics";
-import { Objectives } from "../overview/Objectives";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { type Column, Rows } from "../shared/Rows";
 import { duration } from "../shared/time";
+import { useFilters } from "../shared/useFilters";
+import { percent } from "../stage/metrics";
+import { Objectives } from "../stage/Objectives";
 import { cost, LARGEST_FIRST, listed, type Tenant } from "./tenants";
 import { useTenants } from "./useTenants";
 
@@ -31,9 +32,11 @@ export default function TenantsPage() {
   const { settings } = useStage();
   const refused = useRefusal("ops");
   const query = useTenants({ live: true });
-  const [text, setText] = useState("");
-  const [order, setOrder] = useState(LARGEST_FIRST);
-  const [page, setPage] = useState(1);
+  const [{ search = "", page, sort, order: way }, change] = useFilters(["search", "page", "sort", "order"]);
+  const [text, setText] = useState(search);
+  useEffect(() => setText(search), [search]); // the Back button
+  const order =
+    sort === undefined ? LARGEST_FIRST : { field: sort as keyof Tenant, descending: way === "desc" };
   if (settings.operator_view !== true || refused !== undefined) {
     return (
       <SpaceBetween size="l">
@@ -48,7 +51,7 @@ export default function TenantsPage() {
   const found = query.data;
   const rows = listed(found?.tenants ?? [], text, order);
   const pages = Math.max(Math.ceil(rows.length / PAGE), 1);
-  const shown = Math.min(page, pages);
+  const shown = Math.min(Number(page ?? 1) || 1, pages);
   const columns = columnsOf(found?.quota ?? 0);
   const header = (
     <Header
@@ -95,9 +98,9 @@ export default function TenantsPage() {
         sortingColumn={columns.find(({ id }) => id === order.field)}
         sortingDescending={order.descending}
         onSortingChange={({ detail }) =>
-          setOrder({
-            field: detail.sortingColumn.sortingField as keyof Tenant,
-            descending: detail.isDescending === true,
+          change({
+            sort: detail.sortingColumn.sortingField,
+            order: detail.isDescending === true ? "desc" : undefined,
           })
         }
         filter={
@@ -106,10 +109,8 @@ export default function TenantsPage() {
             filteringPlaceholder="Find tenants by a part of their name"
             filteringAriaLabel="Find tenants by a part of their name"
             countText={`${number(rows.length)} ${rows.length === 1 ? "match" : "matches"}`}
-            onChange={({ detail }) => {
-              setText(detail.filteringText);
-              setPage(1);
-            }}
+            onChange={({ detail }) => setText(detail.filteringText)}
+            onDelayedChange={({ detail }) => change({ search: detail.filteringText })}
           />
         }
         pagination={
@@ -117,7 +118,7 @@ export default function TenantsPage() {
             <Pagination
               currentPageIndex={shown}
               pagesCount={pages}
-              onChange={({ detail }) => setPage(detail.currentPageIndex)}
+              onChange={({ detail }) => change({ page: String(detail.currentPageIndex) })}
             />
           )
         }

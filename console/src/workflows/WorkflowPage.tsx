@@ -7,7 +7,8 @@ import Spinner from "@cloudscape-design/components/spinner";
 import Table from "@cloudscape-design/components/table";
 import Tabs from "@cloudscape-design/components/tabs";
 import { useParams } from "react-router";
-import { api, LIVE, type Schemas } from "../api/client";
+import { api, type Schemas } from "../api/client";
+import { LIST, paced } from "../api/polling";
 import { asProblem } from "../api/problem";
 import { to } from "../app/routes";
 import { JobActions } from "../job/JobActions";
@@ -21,6 +22,7 @@ import { duration } from "../shared/time";
 import { useFilters } from "../shared/useFilters";
 import Graph from "./Graph";
 import { ruleText } from "./graph";
+import { RunGrid } from "./RunGrid";
 
 /** A workflow: its jobs and its runs. */
 export default function WorkflowPage() {
@@ -33,9 +35,9 @@ export default function WorkflowPage() {
     "get",
     "/v1/workflows/{workflow_id}",
     { params: { path: { workflow_id: workflowId } } },
-    { refetchInterval: LIVE },
+    { refetchInterval: () => paced(LIST) },
   );
-  const [{ tab = "runs" }, change] = useFilters(["tab"]);
+  const [{ tab = "grid" }, change] = useFilters(["tab"]);
   if (workflow === undefined) {
     if (error === null) return <Spinner size="large" />;
     if (asProblem(error).status === 404) {
@@ -79,6 +81,20 @@ export default function WorkflowPage() {
           ]}
         />
       </Container>
+      <Tabs
+        ariaLabel="About this workflow"
+        activeTabId={tab}
+        onChange={({ detail }) => change({ tab: detail.activeTabId })}
+        tabs={[
+          { id: "grid", label: "Steps and runs", content: <RunGrid workflow={workflow} /> },
+          {
+            id: "runs",
+            label: "Runs",
+            content: <RunsTab jobId={workflow.id} zone={workflow.timezone} address={run} />,
+          },
+          { id: "jobs", label: "Steps", content: <Jobs steps={steps} /> },
+        ]}
+      />
       <Container
         header={
           <Header variant="h2" counter={`(${steps.length})`}>
@@ -88,19 +104,6 @@ export default function WorkflowPage() {
       >
         <Graph steps={steps} label={`Graph of ${workflow.id}; the Steps tab has the same data as a table`} />
       </Container>
-      <Tabs
-        ariaLabel="About this workflow"
-        activeTabId={tab}
-        onChange={({ detail }) => change({ tab: detail.activeTabId })}
-        tabs={[
-          {
-            id: "runs",
-            label: "Runs",
-            content: <RunsTab jobId={workflow.id} zone={workflow.timezone} address={run} />,
-          },
-          { id: "jobs", label: "Steps", content: <Jobs steps={steps} /> },
-        ]}
-      />
     </SpaceBetween>
   );
 }

@@ -7,9 +7,9 @@ import KeyValuePairs from "@cloudscape-design/components/key-value-pairs";
 import Link from "@cloudscape-design/components/link";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import Spinner from "@cloudscape-design/components/spinner";
-import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "react-router";
-import { api, fetcher, freshKey, LIVE, type Schemas } from "../api/client";
+import { api, fetcher, freshKey, type Schemas } from "../api/client";
+import { paced, RUN } from "../api/polling";
 import { asProblem } from "../api/problem";
 import { useRefusal } from "../app/context";
 import { useNotices } from "../app/notices";
@@ -34,7 +34,7 @@ export default function WorkflowRunPage() {
     "get",
     "/v1/workflows/{workflow_id}/runs/{instant}",
     { params: { path: { workflow_id: workflowId, instant } } },
-    { refetchInterval: (query) => (query.state.data && isSettled(query.state.data) ? false : LIVE) },
+    { refetchInterval: (query) => (query.state.data && isSettled(query.state.data) ? false : paced(RUN)) },
   );
   if (data === undefined) {
     if (error === null) return <Spinner size="large" />;
@@ -66,7 +66,6 @@ function NotBegun({ id, instant, detail }: { id: string; instant: string; detail
 
 function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; error: unknown }) {
   const refusal = useRefusal("jobs:write");
-  const client = useQueryClient();
   const navigate = useNavigate();
   const notices = useNotices();
   const confirm = useConfirm();
@@ -92,7 +91,6 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
           params: { path: { run_id: run.run }, header: { "Idempotency-Key": key } },
           body: { from: [...from] },
         });
-        await client.invalidateQueries();
         if (data !== undefined) navigate(to.workflowRun(id, instantOf(data.id)).slice(1));
       },
     });
@@ -109,10 +107,10 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
           ? "This run continues with the steps that have not run."
           : `This run continues. ${few(dead)} ${dead.length === 1 ? "restarts" : "restart"} with a new set of attempts, followed by the downstream steps. (A rerun would create a new run instead.)`,
       action: "Redrive",
+      grave: true,
       async run() {
         await fetcher.POST("/v1/runs/{run_id}/redrive", { params: { path: { run_id: run.run } } });
         notices.done("The run was redriven.");
-        await client.invalidateQueries();
       },
     });
   const ends = run.counts.due + run.counts.waiting;
@@ -121,9 +119,9 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
       header: "Cancel this run",
       text: `${steps(ends)} ${ends === 1 ? "has" : "have"} not ended. Active steps are cancelled; the other steps do not start.`,
       action: "Cancel the run",
+      grave: true,
       async run() {
         await fetcher.POST("/v1/runs/{run_id}/cancel", { params: { path: { run_id: run.run } } });
-        await client.invalidateQueries();
       },
     });
 

@@ -2,9 +2,10 @@ import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
 import TextFilter from "@cloudscape-design/components/text-filter";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { fetcher } from "../api/client";
 import { to } from "../app/routes";
+import { LastRuns } from "../jobs/LastRuns";
 import { useClock, zoneOf } from "../shared/clock";
 import { Time } from "../shared/Instant";
 import { PagedTable } from "../shared/PagedTable";
@@ -13,13 +14,24 @@ import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
 import { Zoned } from "../shared/Zoned";
 
+const PAGE = 50;
+
+const LAST = 20;
+
 /** All workflows. */
 export default function WorkflowsPage() {
-  const [filters, change] = useFilters(["prefix", "tag", "state", "owner"]);
+  const [filters, change] = useFilters(["search", "prefix", "tag", "state", "owner"]);
   const clock = useClock();
-  const [prefix, setPrefix] = useState(filters.prefix ?? "");
+  const [text, setText] = useState(filters.search ?? "");
+  useEffect(() => setText(filters.search ?? ""), [filters.search]); // the Back button
   const pages = usePages(["workflows", filters], async (cursor, signal) => {
-    const query = { ...filters, state: filters.state as "ACTIVE" | undefined, limit: 50, cursor };
+    const query = {
+      ...filters,
+      state: filters.state as "ACTIVE" | undefined,
+      limit: PAGE,
+      runs: LAST,
+      cursor,
+    };
     const { data } = await fetcher.GET("/v1/workflows", { params: { query }, signal });
     if (data === undefined) throw new SyntaxError("an empty response");
     return data;
@@ -43,11 +55,11 @@ export default function WorkflowsPage() {
       }
       filter={
         <TextFilter
-          filteringText={prefix}
-          filteringPlaceholder="Find workflows by id prefix"
-          filteringAriaLabel="Find workflows by id prefix"
-          onChange={({ detail }) => setPrefix(detail.filteringText)}
-          onDelayedChange={({ detail }) => change({ prefix: detail.filteringText.trim() })}
+          filteringText={text}
+          filteringPlaceholder="Find workflows by any part of their id or name"
+          filteringAriaLabel="Find workflows"
+          onChange={({ detail }) => setText(detail.filteringText)}
+          onDelayedChange={({ detail }) => change({ search: detail.filteringText.trim() })}
         />
       }
       columnDefinitions={[
@@ -55,7 +67,7 @@ export default function WorkflowsPage() {
           id: "id",
           header: "Workflow",
           isRowHeader: true,
-          width: 230,
+          width: 180,
           grow: 2,
           cell: (each) => (
             <span title={[each.id, each.name].filter(Boolean).join(": ")} className="text">
@@ -66,22 +78,29 @@ export default function WorkflowsPage() {
         },
         { id: "state", header: "State", width: 150, cell: (each) => <JobStatus state={each.state} /> },
         {
+          id: "last",
+          header: "Last runs",
+          width: 190,
+          cell: (each) => <LastRuns job={each} />,
+        },
+        {
           id: "schedule",
           header: "Schedule",
-          width: 220,
+          width: 170,
           grow: 1,
           cell: (each) => each.understood_as ?? "None: runs only on demand",
         },
         {
           id: "next",
           header: <Zoned text="Next occurrence" zone={clock === "job" ? "job's zone" : zoneOf(clock)} />,
-          width: 180,
-          cell: (each) => <Time at={each.next_occurrence} zone={each.timezone} bare />,
+          width: 210,
+          cell: (each) => <Time at={each.next_occurrence} zone={each.timezone} bare mixed />,
         },
         {
           id: "owner",
           header: "Owner",
           width: 120,
+          spare: true,
           cell: (each) => <span className="text">{each.owner || "-"}</span>,
         },
       ]}

@@ -1,5 +1,6 @@
 import type { Schemas } from "../api/client";
 import { reasonText } from "../job/reasons";
+import { withoutCall } from "../shared/errors";
 import { elapsed } from "../shared/time";
 
 export type Step = Pick<Schemas["StepRun"], "id" | "after">;
@@ -112,7 +113,9 @@ export function whyOf(step: StepRun): string {
   }
   if (step.state === "DUE") return "The step can start; its message is in the queue";
   if (step.state === "LEFT") return "Not started: the run of its workflow had ended";
-  return [reasonText(step.reason), step.code, step.error].filter(Boolean).join(": ");
+  return [reasonText(step.reason), step.code, step.error && withoutCall(step.error)]
+    .filter(Boolean)
+    .join(": ");
 }
 
 const OVER: readonly string[] = ["SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED", "LEFT"];

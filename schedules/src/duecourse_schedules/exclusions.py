@@ -30,7 +30,7 @@ from duecourse_schedules.open_times import (
     excluded_times,
     too_long,
 )
-from duecourse_schedules.packed import CATCH_UP, PREFIX, days_of, pack, window_text
+from duecourse_schedules.packed import CATCH_UP, pack, window_text
 from duecourse_schedules.zones.zone import Zone, ZoneSource, cycles_beyond, load_zone
 
 MAX_EXCLUSIONS = 40
@@ -50,6 +50,19 @@ class ExclusionError(ValueError):
         super().__init__(detail)
         self.index = index
         self.detail = detail
+
+
+class Group(Protocol):
+    """Exclusions that are one entry, such as those of a calendar. It is hashable: compiled exclusions are cached."""
+
+    @property
+    def exclude(self) -> Sequence[str]:
+        """The exclusions, as they are written."""
+        ...
+
+
+Entry = str | Group
+"""An entry in the exclusions of a schedule."""
 
 
 class _Times(Protocol):
@@ -456,9 +469,9 @@ def _step(on_wall: tuple[Pattern, Wanted] | None) -> int:
 
 
 @lru_cache(maxsize=4096)
-def compile_exclusions(entries: tuple[str, ...], timezone: str, zones: ZoneSource = load_zone) -> Exclusions:
+def compile_exclusions(entries: tuple[Entry, ...], timezone: str, zones: ZoneSource = load_zone) -> Exclusions:
     """Compile entries such as `2026-12-25T09:00:00Z`, `2026-12-25`, `2026-12-24/2027-01-02` (inclusive),
-    `2026-12-01T22:00:00Z/2026-12-02T02:00:00Z` (without its end), `* * * * SAT,SUN`, and the copy of a calendar.
+    `2026-12-01T22:00:00Z/2026-12-02T02:00:00Z` (without its end), `* * * * SAT,SUN`, and groups of them.
 
     Raises ExclusionError for the first entry that is none of these.
     """
@@ -493,10 +506,10 @@ def compile_exclusions(entries: tuple[str, ...], timezone: str, zones: ZoneSourc
     return replace(whole, caught_up=tuple((begin, end, at) for begin, end, at in ends if at is not None))
 
 
-def _written_out(entries: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Yield the index of each entry with its exclusions: several for the copy of a calendar."""
+def _written_out(entries: tuple[Entry, ...]) -> Iterator[tuple[int, str]]:
+    """Yield the index of each entry with its exclusions: several for a group."""
     for index, entry in enumerate(entries):
-        for each in days_of(entry) if entry.startswith(PREFIX) else [entry]:
+        for each in (entry,) if isinstance(entry, str) else entry.exclude:
             yield index, each
 
 
@@ -538,7 +551,7 @@ def packed_days(entries: Sequence[str]) -> str:
     return pack(_merged(ranges), sorted(timed), list(recurring))
 
 
-def reject_begun(exclude: Sequence[str], had: Sequence[str], now: float) -> None:
+def reject_begun(exclude: Sequence[str], had: Sequence[Entry], now: float) -> None:
     """Reject a window with `/catch_up` that is in progress at `now` (UTC seconds), since the occurrence at its end
     would replace occurrences that have run. It is accepted if such a window of `had` contains its past part.
 
@@ -581,7 +594,7 @@ def _recurring(entry: str) -> Cron | None:
     return parse_cron(text) if " " in text else None
 
 
-def excluding(entries: tuple[str, ...], timezone: str, occurrence: int) -> int | None:
+def excluding(entries: tuple[Entry, ...], timezone: str, occurrence: int) -> int | None:
     """Return the index of the first entry that excludes the occurrence, or None."""
     found = (compile_exclusions((entry,), timezone).skip(occurrence) is not None for entry in entries)
     return next((index for index, excludes in enumerate(found) if excludes), None)
@@ -589,8 +602,6 @@ def excluding(entries: tuple[str, ...], timezone: str, occurrence: int) -> int |
 
 def canonical_exclusion(entry: str) -> str:
     """Return the entry in its stored form, with instants in UTC. Raises ExclusionError (index 0)."""
-    if entry.startswith(PREFIX):
-        return entry
     compiled = compile_exclusions((entry,), "UTC")
     if compiled.windows:
         return window_text(*compiled.windows[0], entry.endswith(CATCH_UP))

@@ -1,4 +1,4 @@
-"""Exclusions in a short form: one entry, `calendar:<id>:<version>:<days>`, has the days of a calendar."""
+"""The exclusions of a calendar in a short form, of which jobs have a copy."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from datetime import date
 
 from duecourse_schedules.cron.cron import EPOCH
 from duecourse_schedules.instant import iso
-
-PREFIX = "calendar:"
-"""The prefix of a calendar's entry. No entry written by a user starts with it."""
 
 CATCH_UP = "/catch_up"
 """The suffix of a window whose occurrences are replaced by one occurrence at the end of the window."""
@@ -28,16 +25,6 @@ class CalendarSizeError(ValueError):
     def __init__(self, count: int) -> None:
         super().__init__(count)
         self.count = count
-
-
-def copied(entry: str) -> str:
-    """Return the packed days of the copy in an entry."""
-    return entry.split(":", 3)[3]
-
-
-def days_of(entry: str) -> list[str]:
-    """Return the exclusions of the copy in an entry."""
-    return list(unpack(copied(entry)))
 
 
 def pack(ranges: Sequence[tuple[int, int]], windows: Sequence[tuple[int, int, bool]], recurring: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Literal
 
-from duecourse_schedules.exclusions import Exclusions
+from duecourse_schedules.exclusions import Entry, Exclusions
 from duecourse_schedules.instant import iso
 from duecourse_schedules.schedule import (
     AtSchedule,
@@ -66,7 +66,7 @@ class PreviewEntry:
 
 
 def preview(
-    spec: ScheduleSpec, after: int, count: int = 10, until: int | None = None, exclude: tuple[str, ...] = ()
+    spec: ScheduleSpec, after: int, count: int = 10, until: int | None = None, exclude: tuple[Entry, ...] = ()
 ) -> tuple[PreviewEntry, ...]:
     """Return the first ``count`` occurrences after ``after`` (exclusive) and before ``until`` (exclusive), in
     chronological order.
@@ -236,7 +236,7 @@ class SchedulePreview:
         }
 
 
-def preview_schedule(spec: ScheduleSpec, after: int, count: int, exclude: tuple[str, ...] = ()) -> SchedulePreview:
+def preview_schedule(spec: ScheduleSpec, after: int, count: int, exclude: tuple[Entry, ...] = ()) -> SchedulePreview:
     """Return the first ``count`` occurrences strictly after ``after``. A rate without anchor and start counts from
     ``after``.
 

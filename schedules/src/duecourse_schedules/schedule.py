@@ -21,6 +21,7 @@ from duecourse_schedules.error import ScheduleError, refuse, shown
 from duecourse_schedules.exclusions import (
     KEPT_SECONDS,
     Days,
+    Entry,
     Exclusions,
     Moved,
     WorkingDays,
@@ -524,6 +525,23 @@ def understand(expression: str) -> Form:
     """Parse the expression without zone and window. Raises ScheduleError on ``schedule``, also for an empty
     expression.
     """
+    try:
+        return _understood(expression)
+    except ScheduleError as error:
+        raise refuse(_as_written(error.detail, expression)) from None
+
+
+def _as_written(detail: str, expression: str) -> str:
+    """Return an error with the quoted parts of the expression as they were written, since it is parsed in capitals."""
+
+    def written(found: re.Match[str]) -> str:
+        at = expression.upper().find(found[1])
+        return found[0] if at < 0 else f'"{expression[at : at + len(found[1])]}"'
+
+    return re.sub('"([^"]+)"', written, detail)
+
+
+def _understood(expression: str) -> Form:
     text = _checked(expression).upper()
     if text.startswith(("CRON_TZ=", "TZ=")):
         zone = expression.split(maxsplit=1)[0].partition("=")[2]
@@ -703,7 +721,7 @@ class OccurrenceRules:
     """
 
     schedule: ScheduleSpec
-    exclude: tuple[str, ...] = ()
+    exclude: tuple[Entry, ...] = ()
     jitter_seconds: int = 0
     offset_seconds: int = 0
 
@@ -714,7 +732,7 @@ def occurrences_of(
     job_id: str,
     spec: ScheduleSpec,
     *,
-    exclude: tuple[str, ...] = (),
+    exclude: tuple[Entry, ...] = (),
     jitter_seconds: int = 0,
     offset_seconds: int = 0,
 ) -> Occurrences:
@@ -726,7 +744,7 @@ def occurrences_of(
 
 
 def excluded_schedule(
-    spec: ScheduleSpec, exclude: tuple[str, ...], zones: ZoneSource = load_zone
+    spec: ScheduleSpec, exclude: tuple[Entry, ...], zones: ZoneSource = load_zone
 ) -> tuple[Schedule, Exclusions | None]:
     """Return the schedule with its occurrences moved off excluded days, and the exclusions. Raises ScheduleError or
     ExclusionError.

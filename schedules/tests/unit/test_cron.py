@@ -142,7 +142,7 @@ def test_cron_whitespace_around_and_between_fields_is_ignored():
         ("0 0 * MON *", "not a number or one of JAN, FEB"),
         ("0 0 * * MONDAY", "not a number or one of SUN, MON"),
         ("0 0 * * JAN", "not a number or one of SUN, MON"),
-        ("@reboot", '"@REBOOT" is not known; write one of @hourly'),
+        ("@reboot", '"@reboot" is not known; write one of @hourly'),
         ("@every 5m", "is not known"),
         ("@", "is not known"),
         ("* * * *", "has 4 fields; cron has 5"),

@@ -8,6 +8,7 @@
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from random import Random
 
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
-from duecourse_schedules.exclusions import MAX_MOVE_DAYS, ExclusionError, compile_exclusions, packed_days
+from duecourse_schedules.exclusions import MAX_MOVE_DAYS, Entry, ExclusionError, compile_exclusions, packed_days
 from duecourse_schedules.packed import CalendarSizeError, unpack
 from duecourse_schedules.preview import MAX_EXCLUDED, preview
 from duecourse_schedules.schedule import Occurrences, moved_from, moved_to, occurrences_of
@@ -28,13 +29,24 @@ BERLIN = "Europe/Berlin"
 DAY = 86_400
 
 
-def occurrences(expression: str, *exclude: str, on: str = "skip", zone: str = "UTC", **more: str) -> Occurrences:
+def occurrences(expression: str, *exclude: Entry, on: str = "skip", zone: str = "UTC", **more: str) -> Occurrences:
     return occurrences_of("", "", ScheduleSpec(expression, zone, on_excluded=on, **more), exclude=exclude)  # type: ignore[arg-type]
 
 
-def calendar(*entries: str) -> str:
-    """The entry of a calendar with these exclusions."""
-    return f"calendar:bank:1:{packed_days(entries)}"
+@dataclass(frozen=True)
+class Days:
+    """The exclusions of a calendar, in their short form."""
+
+    packed: str
+
+    @property
+    def exclude(self) -> list[str]:
+        return list(unpack(self.packed))
+
+
+def calendar(*entries: str) -> Days:
+    """A calendar with these exclusions."""
+    return Days(packed_days(entries))
 
 
 def local(of: Occurrences, after: str, count: int = 3) -> list[str]:
@@ -460,7 +472,7 @@ class TestCalendars:
         assert list(unpack(days)) == ["2026-12-24/2026-12-26", "2027-01-01", WEEKENDS]
 
     def test_exclusions_entry_without_days_excludes_nothing(self) -> None:
-        assert occurrences("0 9 * * *", "calendar:bank::").next(0) == 9 * 3600
+        assert occurrences("0 9 * * *", Days("")).next(0) == 9 * 3600
 
     def test_exclusions_calendar_that_would_fill_the_cursor_is_refused(self) -> None:
         alternate = [(date(2026, 1, 1) + timedelta(days=2 * number)).isoformat() for number in range(400)]

@@ -16,6 +16,12 @@ from duecourse.domain.targets.template import SECRET_NAME
 from duecourse.ports import NoAnswerError, Secrets, SecretsUnavailableError, SecretUnknownError, ServiceError
 from duecourse.testing.clock import SettableClock
 
+
+def first() -> float:
+    """A draw: secrets expire as late as possible."""
+    return 0.0
+
+
 STAGE = "test"
 
 
@@ -51,7 +57,11 @@ def store(request: pytest.FixtureRequest, clients: AwsClients, clock: SettableCl
             path = f"/duecourse/{STAGE}/secrets/{tenant}/{name}"
             return ssm.put_parameter(Name=path, Value=value, Type="SecureString", Overwrite=True)
 
-        return Store(SsmSecrets(ssm, STAGE, clock), put_parameter, lambda client: SsmSecrets(client, STAGE, clock))
+        return Store(
+            SsmSecrets(ssm, STAGE, clock, first),
+            put_parameter,
+            lambda client: SsmSecrets(client, STAGE, clock, first),
+        )
     manager = clients.get("secretsmanager")
 
     def put_secret(tenant: str, name: str, value: str) -> object:
@@ -62,9 +72,9 @@ def store(request: pytest.FixtureRequest, clients: AwsClients, clock: SettableCl
             return manager.put_secret_value(SecretId=path, SecretString=value)
 
     return Store(
-        SecretsManagerSecrets(manager, STAGE, clock),
+        SecretsManagerSecrets(manager, STAGE, clock, first),
         put_secret,
-        lambda client: SecretsManagerSecrets(client, STAGE, clock),
+        lambda client: SecretsManagerSecrets(client, STAGE, clock, first),
     )
 
 
@@ -154,14 +164,14 @@ def test_secrets_pending_deletion_is_unknown(clients, clock):
     manager.create_secret(Name=f"duecourse/{STAGE}/acme/key", SecretString="value")
     manager.delete_secret(SecretId=f"duecourse/{STAGE}/acme/key", RecoveryWindowInDays=7)
     with pytest.raises(SecretUnknownError):
-        SecretsManagerSecrets(manager, STAGE, clock).get("acme", "key")
+        SecretsManagerSecrets(manager, STAGE, clock, first).get("acme", "key")
 
 
 def test_secrets_value_without_text_is_unknown(clients, clock):
     manager = clients.get("secretsmanager")
     manager.create_secret(Name=f"duecourse/{STAGE}/acme/key", SecretBinary=b"\x00\x01")
     with pytest.raises(SecretUnknownError):
-        SecretsManagerSecrets(manager, STAGE, clock).get("acme", "key")
+        SecretsManagerSecrets(manager, STAGE, clock, first).get("acme", "key")
 
 
 @pytest.fixture(params=["parameters", "secrets_manager"])
@@ -170,7 +180,7 @@ def written(request: pytest.FixtureRequest, clients: AwsClients, clock: Settable
     service = "ssm" if request.param == "parameters" else "secretsmanager"
     read = SsmSecrets if service == "ssm" else SecretsManagerSecrets
     return STORES[request.param](boto3.client(service, "eu-west-1"), STAGE, "acme"), read(
-        clients.get(service), STAGE, clock
+        clients.get(service), STAGE, clock, first
     )
 
 

@@ -6,10 +6,14 @@
 """
 
 from dataclasses import replace
+from functools import partial
 
 from duecourse.domain.jobs.cursor import Firing
-from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult
+from duecourse.domain.jobs.job import JobState
+from duecourse.domain.jobs.pause import pause, resume
+from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult, JobFilter
 from duecourse.stores.cursor_item import ShardRecord
+from duecourse.stores.tick_mark import Overdue
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, before
 from duecourse.testing.stores import Stores
@@ -129,6 +133,7 @@ def test_cursor_store_returns_unreadable_cursor_as_broken_and_can_quarantine_it(
     store = dynamodb_tables.cursor_store(SettableClock(NOON))
     assert store.quarantine(broken, broken.error)
     assert not store.quarantine(broken, "again")
+    assert listed(dynamodb_tables, "a", "b") == {"a"}
     assert due(dynamodb_tables) == [cursor(job(id="b"))]
 
 
@@ -245,6 +250,52 @@ def test_cursor_store_tick_mark_exists_once_set_and_the_latest_counts(any_tables
     mark.mark(NOW)
     mark.mark(NOW + 60)
     assert mark.last() == NOW + 60
+
+
+def test_cursor_store_tick_mark_has_the_overdue_shards_of_the_last_tick_that_looked(any_tables: Stores) -> None:
+    mark = any_tables.tick_mark()
+    assert mark.overdue() is None
+    mark.mark(NOW, frozenset({11, 2}))
+    mark.beat("audit", NOW + 5)
+    assert mark.state() == ({"tick": NOW, "audit": NOW + 5}, Overdue(NOW, frozenset({2, 11})))
+    mark.mark(NOW + 60)
+    assert mark.state() == ({"tick": NOW + 60, "audit": NOW + 5}, Overdue(NOW, frozenset({2, 11})))
+    mark.mark(NOW + 120, frozenset())
+    assert mark.overdue() == Overdue(NOW + 120, frozenset())
+
+
+def listed(tables: Stores, *names: str) -> set[str]:
+    store = tables.job_store(SettableClock(NOON))
+    return set(store.quarantined("default", min(names), max(names)))
+
+
+def test_cursor_store_quarantined_cursors_are_listed(any_tables: Stores) -> None:
+    put(any_tables, "a", "b", "c", "d")
+    store = any_tables.cursor_store(SettableClock(NOON))
+    assert listed(any_tables, "a", "z") == set()
+    for name in ("a", "c"):
+        assert store.quarantine(cursor(job(id=name)), "it makes no sense")
+    left = replace(moved(cursor(job(id="d")), None), last=None, error="exclude: no occurrence was found")
+    store.claim([Claim(cursor(job(id="d")), left)], 1)
+    assert listed(any_tables, "a", "z") == {"a", "c", "d"}
+    assert listed(any_tables, "b", "c") == {"c"}
+    for state in JobState:
+        found = any_tables.job_store(SettableClock(NOON)).page("default", JobFilter(state=state), limit=9, after=None)
+        assert len(found.items) == (4 if state is JobState.ACTIVE else 0)
+
+
+def test_cursor_store_quarantined_cursor_that_is_paused_stays_listed_until_it_is_resumed(any_tables: Stores) -> None:
+    put(any_tables, "a")
+    jobs = any_tables.job_store(SettableClock(NOON))
+    assert any_tables.cursor_store(SettableClock(NOON)).quarantine(cursor(job(id="a")), "it makes no sense")
+    for change in (partial(pause, now=NOON + 1), partial(resume, now=NOON + 2, catch_up=False)):
+        made, standing = jobs.get_both("default", "a")
+        assert made is not None
+        assert standing is not None
+        assert listed(any_tables, "a") == {"a"}
+        changed = change(made, standing)
+        assert jobs.change(made, standing, changed.job, changed.cursor)
+    assert listed(any_tables, "a") == set()
 
 
 def test_cursor_store_every_shard_ever_used_is_listed_with_its_watermark(any_tables: Stores) -> None:

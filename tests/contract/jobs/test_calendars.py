@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.wire.capacity import KB, item_bytes
-from duecourse.domain.jobs.calendars import Calendar, with_entries
+from duecourse.domain.jobs.calendars import Calendar, PlannedPause
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.ports import Creation, CreationTerms, StoreBusyError
 from duecourse.testing.clock import SettableClock
@@ -18,7 +18,7 @@ BANK = Calendar("default", "bank", packed_days(["2026-12-24/2026-12-26", "* * * 
 
 
 def using(calendar: Calendar, **changes: object) -> Job:
-    return job("0 9 * * *", exclude=with_entries(("2026-11-25",), [calendar.entry]), **changes)  # type: ignore[arg-type]
+    return job("0 9 * * *", exclude=("2026-11-25", calendar.copy), **changes)  # type: ignore[arg-type]
 
 
 def test_calendar_comes_back_as_it_was_written(any_tables: Tables) -> None:
@@ -68,13 +68,21 @@ def test_calendars_jobs_of_a_calendar_are_found_whatever_writes_them(any_tables:
     assert store.create_all([Creation(second, cursor(second)), Creation(third, cursor(third))]) == {}
     assert users() == ["a", "b"]
     assert store.get("default", "a") == first
-    edited = replace(third, exclude=with_entries((), [BANK.entry]), revision=2)
+    edited = replace(third, exclude=(BANK.copy,), revision=2)
     assert store.change(third, cursor(third), edited, cursor(edited))
     assert users() == ["a", "b", "c"]
     assert store.calendars.users("default", "bank", limit=2, after=None) == (["a", "b"], "b")
     assert store.delete(first, deleted_at=NOON)
     assert store.change(edited, cursor(edited), replace(third, revision=3), cursor(third))
     assert users() == ["b"]
+
+
+def test_calendars_job_with_a_calendar_and_a_planned_pause_comes_back_as_it_was_written(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    assert store.calendars.put(BANK, None)
+    made = job("0 9 * * *", exclude=("2026-11-25", BANK.copy, PlannedPause("erp", 1_795_340_000, 1_795_349_999, True)))
+    assert store.create(made, cursor(made))
+    assert store.get_all("default", [made.id]) == {made.id: (made, cursor(made))}
 
 
 def test_calendars_job_that_starts_to_use_a_calendar_raises_its_revision(any_tables: Tables) -> None:
@@ -93,8 +101,7 @@ COMPANY = replace(BANK, id="company")
 
 
 def using_both(*, company: Calendar = COMPANY, **changes: object) -> Job:
-    entries = [BANK.entry, company.entry]
-    return replace(using(BANK, **changes), exclude=with_entries((), entries))
+    return replace(using(BANK, **changes), exclude=(BANK.copy, company.copy))
 
 
 def test_calendars_job_of_two_calendars_is_found_by_each_of_them(any_tables: Tables) -> None:
@@ -112,7 +119,7 @@ def test_calendars_job_of_two_calendars_is_found_by_each_of_them(any_tables: Tab
     grown = replace(using_both(id="b"), revision=2)
     assert store.change(one, cursor(one), grown, cursor(grown))
     assert users() == [["a", "b"], ["a", "b"]]
-    shrunk = replace(both, exclude=with_entries((), [COMPANY.entry]), revision=2)
+    shrunk = replace(both, exclude=(COMPANY.copy,), revision=2)
     assert store.change(both, cursor(both), shrunk, cursor(shrunk))
     assert users() == [["b"], ["a", "b"]]
     assert store.delete(grown, deleted_at=NOON)

@@ -226,6 +226,22 @@ def test_job_store_search_continues_past_a_megabyte_and_charges_for_each_further
     assert (page.total, paid) == (Total(1, 27, complete=True), [2, 2])
 
 
+def test_job_store_reads_named_jobs_with_one_request_whatever_the_number_of_jobs(dynamodb_tables: Tables) -> None:
+    store = dynamodb_tables.job_store(SettableClock(NOON))
+    for number in range(30):
+        stored_job(store, id=f"job-{number:02}", tags=("x",) if number % 2 else ())
+    client = FaultyClient(dynamodb_tables.client, kinds=READS)
+    store = replace(dynamodb_tables, client=client).job_store(SettableClock(NOON))
+    named = ("job-21", "job-02", "job-03", "gone")
+    page = store.page("default", JobFilter(ids=named), limit=2, after=None)
+    assert ([of.id for of, _ in page.items], page.following) == (["job-02", "job-03"], "job-03")
+    assert [each.operation for each in client.seen] == ["batch_get_item"] * 2  # the jobs, their cursors
+    rest = store.page("default", JobFilter(ids=named), limit=2, after="job-03")
+    assert ([of.id for of, _ in rest.items], rest.following) == (["job-21"], None)
+    tagged = store.page("default", JobFilter(ids=named, tag="x", state=JobState.ACTIVE), limit=5, after=None)
+    assert [of.id for of, _ in tagged.items] == ["job-03", "job-21"]
+
+
 def test_job_store_reads_jobs_in_one_state_with_one_query(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.job_store(SettableClock(NOON))
     for number in range(5):
@@ -459,4 +475,4 @@ def test_job_store_record_expires_and_is_in_no_index(dynamodb_tables: Tables) ->
     dynamodb_tables.job_store(SettableClock(NOON)).note([cancelled(1)])
     (item,) = dynamodb_tables.client.scan(TableName=dynamodb_tables.runs)["Items"]
     assert int(item["expires_at"]["N"]) == NOON + KEPT_DAYS * 86_400
-    assert not {"dead_key", "died_at"} & item.keys()
+    assert not {"ended_key", "ended_at"} & item.keys()

@@ -68,7 +68,7 @@ def test_removed_jobs_are_not_found_by_any_read(any_tables: Tables) -> None:
         assert store.page("default", JobFilter(tag=tag), limit=9, after=None).items == ()
         assert list(store.page_ids("default", tag, limit=9, after=None).items) == []
     assert store.page("default", JobFilter(state=JobState.COMPLETED), limit=9, after=None).items == ()
-    assert store.page_cursors("default", limit=9, after=None).items == ()
+    assert store.page_planned("default", limit=9, after=None).items == ()
     assert store.tagged("default", "x", [made.id]) == set()
 
 

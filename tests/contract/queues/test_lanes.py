@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -16,8 +17,8 @@ from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.cursor import plan
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.states import RunState
-from duecourse.messages import COMMANDS, MessageKind, RunMessage, read_run_message
-from duecourse.ports import Claimed, ClaimResult, Outgoing, Timer
+from duecourse.messages import COMMANDS, MessageKind, OperationMessage, RunMessage, read_message, read_run_message
+from duecourse.ports import Claimed, ClaimResult, Outgoing, OutgoingOperation, Timer
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.usecases.dispatch.claim import outgoing, send_due_timers
 from duecourse.usecases.forwarder import Forwarder
@@ -53,6 +54,17 @@ def test_lanes_message_arrives_as_sent(lanes, sqs, queue_urls):
     assert lanes.send([Outgoing(a_message(), 0)]) == [True]
     (received,) = receive(sqs, queue_urls[Lane.NORMAL])
     assert read_run_message(received["Body"]) == a_message()
+
+
+def test_lanes_operation_arrives_in_the_bulk_queue_of_its_lane(sqs, queue_urls):
+    bulk = {lane: create_queue(sqs) for lane in Lane}
+    lanes = SqsLanes(sqs, queue_urls, SystemClock(), SystemRandomness(), bulk_urls=bulk)
+    message = OperationMessage("acme", "op-1", 3, 1_795_243_620.5, "nonce-1")
+    assert lanes.send([OutgoingOperation(message, 0), Outgoing(a_message(), 0)]) == [True, True]
+    (received,) = receive(sqs, bulk[Lane.HIGH])
+    assert read_message(received["Body"]) == message
+    assert received["Attributes"]["MessageGroupId"] == "acme"
+    assert all(receive(sqs, queue_urls[lane]) == [] for lane in Lane if lane is not Lane.NORMAL)
 
 
 def test_lanes_tenant_is_the_message_group(lanes, sqs, queue_urls):
@@ -97,7 +109,8 @@ class Senders:
 
     def worker_that_tries_again(self, tenant: str, *, after: float = 0) -> None:
         retry = a_message(tenant=tenant).to_start(2, nonce="again", not_before=NOON + after)
-        forwarder = Forwarder(self.lanes, self.received, self.wakings, self.clock, Lane.NORMAL)
+        parts: Any = SimpleNamespace(lanes=self.lanes, timers=self.wakings, clock=self.clock)
+        forwarder = Forwarder(parts, self.received, Lane.NORMAL)
         assert forwarder.send(retry, NOON + after)
 
     def dispatcher_that_wakes_up(self, tenant: str) -> None:

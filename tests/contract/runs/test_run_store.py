@@ -87,7 +87,7 @@ def test_run_store_end_overwrites_only_the_attempt_that_was_started(any_tables: 
     store = any_tables.run_store()
     run = started()
     store.write(run, None)
-    taken_over = replace(run, attempt=2, fencing_token="two")
+    taken_over = varied(run, attempt=2, fencing_token="two")
     assert store.write(taken_over, run) is None
     assert store.write(ended(run), run) == Conflict(taken_over)
     assert store.write(ended(taken_over), taken_over) is None
@@ -95,18 +95,6 @@ def test_run_store_end_overwrites_only_the_attempt_that_was_started(any_tables: 
 
 def test_run_store_missing_record_is_not_overwritten(any_tables: Tables) -> None:
     assert any_tables.run_store().write(ended(started()), started()) == Conflict(None)
-
-
-def test_run_store_only_dead_runs_are_in_the_dead_index(dynamodb_tables: Tables) -> None:
-    store = dynamodb_tables.run_store()
-    alive, dead = ended(started()), ended(started(int(NOON) + 10), RunState.DEAD)
-    store.write(alive, None)
-    store.write(dead, None)
-    found = dynamodb_tables.client.scan(TableName=dynamodb_tables.runs, IndexName="dead")["Items"]
-    assert [item["SK"]["S"] for item in found] == [f"RUN#{dead.name.local}"]
-    redriven = varied(dead, state=RunState.RUNNING, attempt=2, fencing_token="three")
-    store.write(redriven, dead)
-    assert dynamodb_tables.client.scan(TableName=dynamodb_tables.runs, IndexName="dead")["Items"] == []
 
 
 def test_run_store_pages_are_sorted_newest_first(any_tables: Tables) -> None:
@@ -242,7 +230,7 @@ def test_run_store_heartbeat_keeps_reported_progress_and_preserves_unreported_va
         (ProgressReport(note=""), 0.0, ""),
     ):
         assert store.heartbeat(run, Heartbeat(NOON + 20, None, report)) is None
-        kept = replace(run, heartbeat_at=NOON + 20, progress=progress, note=note)
+        kept = varied(run, heartbeat_at=NOON + 20, progress=progress, note=note)
         assert store.get("default", "tick-tock", run.name.local) == kept
 
 

@@ -12,8 +12,9 @@ from duecourse.adapters.system import Threads
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.callbacks import Heartbeat, ProgressReport
-from duecourse.domain.runs.states import LISTED, UNSUCCESSFUL, Run, Running, RunState, state_since
+from duecourse.domain.runs.states import IN_PROGRESS, Callback, Run, Running, RunState, state_since
 from duecourse.ports import StateMark
+from duecourse.stores.run_item import Listing
 from duecourse.stores.runs import RunStore
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
@@ -21,6 +22,8 @@ from tests.support.varied import record, varied
 from tests.support.waiting import PATIENCE_SECONDS
 
 DEAD = (RunState.DEAD,)
+ALL = tuple(RunState)
+ENDED = tuple(state for state in RunState if state not in IN_PROGRESS)
 
 
 JOBS = [f"job-{number}" for number in range(12)]
@@ -46,14 +49,14 @@ def written(store: RunStore, *runs: Run) -> list[Run]:
     return list(runs)
 
 
-def paged(store: RunStore, limit: int, job_id: str | None = None) -> list[Run]:
+def paged(store: RunStore, limit: int, job_id: str | None = None, states: tuple[RunState, ...] = DEAD) -> list[Run]:
     """All pages, one after another."""
     found: list[Run] = []
     mark: StateMark | None = None
-    while page := store.by_state("default", DEAD, limit=limit, before=mark, job_id=job_id):
+    while page := store.search("default", states, limit=limit, before=mark, job_id=job_id):
         assert len(page) <= limit
-        found += page
-        mark = StateMark(state_since(page[-1]), str(page[-1].name))
+        found += [each.run for each in page]
+        mark = page[-1].mark
     return found
 
 
@@ -87,18 +90,18 @@ def test_state_index_dead_runs_of_one_job_are_found_among_others(any_tables: Tab
 def test_state_index_list_continues_after_its_last_run_was_redriven(any_tables: Tables) -> None:
     store = any_tables.run_store()
     runs = written(store, *(dead(job, 0, NOON + number) for number, job in enumerate(JOBS)))
-    first = store.by_state("default", DEAD, limit=4)
-    last = first[-1]
+    last, mark = store.search("default", DEAD, limit=4)[-1]
     store.write(varied(last, state=RunState.RUNNING, attempt=5, fencing_token="again", finished_at=None), last)
-    rest = store.by_state("default", DEAD, limit=100, before=StateMark(NOON + 8, str(last.name)), job_id=None)
-    assert rest == runs[7::-1]
+    assert [each.run for each in store.search("default", DEAD, limit=100, before=mark)] == runs[7::-1]
 
 
 def test_state_index_mark_without_a_run_precedes_all_runs_of_its_instant(any_tables: Tables) -> None:
     store = any_tables.run_store()
     runs = written(store, *(dead(job, 0, NOON + number) for number, job in enumerate(JOBS)))
-    assert store.by_state("default", DEAD, limit=100, before=StateMark(NOON + 3, ""), job_id=None) == runs[2::-1]
-    assert store.by_state("default", DEAD, limit=100, before=StateMark(NOON + 3, ""), job_id="job-1") == [runs[1]]
+    start = StateMark(NOON + 3, "")
+    assert [each.run for each in store.search("default", DEAD, limit=100, before=start)] == runs[2::-1]
+    found = store.search("default", DEAD, limit=100, before=start, job_id="job-1")
+    assert [each.run for each in found] == [runs[1]]
 
 
 def test_state_index_dead_runs_of_another_tenant_are_not_shown(any_tables: Tables) -> None:
@@ -106,7 +109,7 @@ def test_state_index_dead_runs_of_another_tenant_are_not_shown(any_tables: Table
     written(store, dead("job-1", 0, NOON, tenant="other"), dead("job-1", 0, NOON, tenant="default"))
     (found,) = store.by_state("default", DEAD, limit=10)
     assert found.tenant == "default"
-    assert store.by_state("third", DEAD, limit=10, before=None, job_id="job-1") == []
+    assert store.by_state("third", DEAD, limit=10, job_id="job-1") == []
 
 
 def in_state(job_id: str, minute: int, state: RunState, since: float) -> Run:
@@ -114,10 +117,7 @@ def in_state(job_id: str, minute: int, state: RunState, since: float) -> Run:
     return varied(dead(job_id, minute, since), state=state, **entered)
 
 
-IN_PROGRESS = (RunState.RUNNING, RunState.WAITING, RunState.QUEUED)
-
-
-@pytest.mark.parametrize("state", [state for state in LISTED if state is not RunState.RUNNING])
+@pytest.mark.parametrize("state", [state for state in ALL if state is not RunState.RUNNING])
 def test_state_index_has_a_separate_list_for_each_state(any_tables: Tables, state: RunState) -> None:
     store = any_tables.run_store()
     runs = written(store, *(in_state("job-1", minute, each, NOON) for minute, each in enumerate(RunState)))
@@ -135,16 +135,12 @@ def test_state_index_pages_of_several_states_contain_each_run_once_latest_first(
         *(
             in_state(job, 4 * number + minute, state, at)
             for job in JOBS[:3]
-            for number, state in enumerate(LISTED)
+            for number, state in enumerate(ALL)
             for minute, at in enumerate(instants)
         ),
     )
     runs = [listed(store, run) if isinstance(run, Running) else run for run in runs]
-    found: list[Run] = []
-    mark: StateMark | None = None
-    while page := store.by_state("default", LISTED, limit=limit, before=mark):
-        found += page
-        mark = StateMark(state_since(page[-1]), str(page[-1].name), page[-1].state)
+    found = paged(store, limit, states=ALL)
     assert sorted(str(run.name) for run in found) == sorted(str(run.name) for run in runs)
     assert [state_since(run) for run in found] == sorted((state_since(run) for run in runs), reverse=True)
 
@@ -159,9 +155,9 @@ def listed(store: RunStore, run: Run) -> Run:
 def test_state_index_run_is_listed_as_running_once_its_worker_reports_it(any_tables: Tables) -> None:
     store = any_tables.run_store()
     short, long = written(store, *(in_state("job-1", minute, RunState.RUNNING, NOON) for minute in range(2)))
-    assert store.by_state("default", LISTED, limit=10) == []
+    assert store.by_state("default", ALL, limit=10) == []
     known = listed(store, long)
-    assert store.by_state("default", LISTED, limit=10) == [known]
+    assert store.by_state("default", ALL, limit=10) == [known]
     assert store.get("default", "job-1", short.name.local) == short
 
 
@@ -181,7 +177,7 @@ def test_state_index_overtaken_worker_lists_nothing(any_tables: Tables, change: 
 def test_state_index_run_without_record_is_not_listed(any_tables: Tables) -> None:
     store, run = any_tables.run_store(), in_state("job-1", 0, RunState.RUNNING, NOON)
     listed(store, run)
-    assert (store.by_state("default", LISTED, limit=10), store.get("default", "job-1", run.name.local)) == ([], None)
+    assert (store.by_state("default", ALL, limit=10), store.get("default", "job-1", run.name.local)) == ([], None)
 
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.WAITING])
@@ -196,7 +192,7 @@ def test_state_index_heartbeat_keeps_the_run_listed_and_is_shown_in_the_list(
     beat = Heartbeat(NOON + 30, NOON + 90, ProgressReport(0.5, "half"))
     assert store.heartbeat(run, beat) is None
     (found,) = store.by_state("default", IN_PROGRESS, limit=10)
-    assert (found.heartbeat_at, found.progress, found.note) == (NOON + 30, 0.5, "half")
+    assert found.callback == Callback("hash", NOON + 30, 0.5, "half")
     assert found == store.get("default", "job-1", run.name.local)
 
 
@@ -211,18 +207,40 @@ def test_state_index_run_no_longer_in_progress_leaves_the_list(
         run = listed(store, run)
     changes = {"listed": False} if then is RunState.RUNNING else {}
     store.write(varied(run, state=then, attempt=5, fencing_token="again", **changes), run)
-    assert store.by_state("default", LISTED, limit=10) == []
+    assert store.by_state("default", IN_PROGRESS, limit=10) == []
 
 
-@pytest.mark.parametrize("then", [RunState.RUNNING, RunState.SUCCEEDED])
-@pytest.mark.parametrize("state", UNSUCCESSFUL)
-def test_state_index_continuing_or_succeeded_run_is_in_no_list(
-    any_tables: Tables, state: RunState, then: RunState
-) -> None:
+@pytest.mark.parametrize("state", ENDED)
+def test_state_index_continuing_run_is_in_no_list(any_tables: Tables, state: RunState) -> None:
     store = any_tables.run_store()
     (bad,) = written(store, in_state("job-1", 0, state, NOON))
-    store.write(varied(bad, state=then, fencing_token="again"), bad)
-    assert store.by_state("default", UNSUCCESSFUL, limit=10) == []
+    store.write(varied(bad, state=RunState.RUNNING, fencing_token="again"), bad)
+    assert store.by_state("default", ALL, limit=10) == []
+
+
+def test_state_index_ended_runs_of_one_job_are_spread_over_the_partitions(any_tables: Tables) -> None:
+    store = any_tables.run_store()
+    written(store, *(in_state("job-1", minute, RunState.SUCCEEDED, NOON) for minute in range(60)))
+    assert {each.mark.partition for each in store.search("default", ALL, limit=100)} == set(range(8))
+
+
+@pytest.mark.parametrize("limit", [1, 7, 50])
+def test_state_index_pages_are_complete_after_partitions_were_added(any_tables: Tables, limit: int) -> None:
+    few, many = (RunStore(any_tables.both(), listing=Listing(partitions=count)) for count in (2, 16))
+    runs = written(few, *(in_state("job-1", minute, RunState.SKIPPED, NOON) for minute in range(20)))
+    runs += written(many, *(in_state("job-2", minute, RunState.SKIPPED, NOON) for minute in range(20)))
+    found = paged(many, limit, states=ALL)
+    assert sorted(str(run.name) for run in found) == sorted(str(run.name) for run in runs)
+
+
+def test_state_index_successful_runs_are_not_written_to_it_if_the_stage_does_not_list_them(
+    any_tables: Tables,
+) -> None:
+    store = RunStore(any_tables.both(), listing=Listing(successes=False))
+    made = enumerate((RunState.SUCCEEDED, RunState.DEAD))
+    done, dead = written(store, *(in_state("job-1", minute, state, NOON) for minute, state in made))
+    assert store.by_state("default", ALL, limit=10) == [dead]
+    assert store.get("default", "job-1", done.name.local) == done
 
 
 def test_state_index_run_that_dies_moves_between_lists(any_tables: Tables) -> None:
@@ -231,7 +249,7 @@ def test_state_index_run_that_dies_moves_between_lists(any_tables: Tables) -> No
     given_up = varied(bad, state=RunState.DEAD, finished_at=NOON + 60, fencing_token="again")
     store.write(given_up, bad)
     assert store.by_state("default", (RunState.RETRYING,), limit=10) == []
-    assert store.by_state("default", UNSUCCESSFUL, limit=10) == [given_up]
+    assert store.by_state("default", ALL, limit=10) == [given_up]
 
 
 def test_state_index_run_that_never_started_is_sorted_by_the_due_time_of_its_last_covered_occurrence(
@@ -242,7 +260,7 @@ def test_state_index_run_that_never_started_is_sorted_by_the_due_time_of_its_las
     covering = varied(never, occurrence=int(NOON) + 60, due=int(NOON) + 60, through=int(NOON) + 600)
     between = in_state("job-2", 0, RunState.CANCELLED, NOON + 300)
     written(store, never, covering, between)
-    assert store.by_state("default", UNSUCCESSFUL, limit=10) == [covering, between, never]
+    assert store.by_state("default", ALL, limit=10) == [covering, between, never]
 
 
 class Meeting:
@@ -254,6 +272,9 @@ class Meeting:
         self._lock = Lock()
         self._under_way = 0
         self.most = self.made = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
 
     def query(self, **request: Any) -> Any:
         with self._lock:
@@ -270,8 +291,8 @@ class Meeting:
 
 def test_state_index_list_of_all_states_reads_eight_partitions_at_a_time(dynamodb_tables: Tables) -> None:
     store = dynamodb_tables.run_store()
-    written(store, *(in_state(job, minute, state, NOON) for minute, state in enumerate(UNSUCCESSFUL) for job in JOBS))
+    written(store, *(in_state(job, minute, state, NOON) for minute, state in enumerate(ENDED) for job in JOBS))
     meeting = Meeting(dynamodb_tables.client, 8)
-    found = replace(dynamodb_tables, client=meeting).run_store(Threads()).by_state("default", UNSUCCESSFUL, limit=5)
-    assert found == store.by_state("default", UNSUCCESSFUL, limit=5)
-    assert (meeting.made, meeting.most) == (32, 8)
+    found = replace(dynamodb_tables, client=meeting).run_store(Threads()).by_state("default", ALL, limit=5)
+    assert found == store.by_state("default", ALL, limit=5)
+    assert (meeting.made, meeting.most) == (64, 8)

@@ -1,6 +1,6 @@
 """Wait queues, and requests for runs.
 
-- The adapter of lines, on every emulator that executes conditions rightly.
+- The adapter of wait queues, on every emulator that executes conditions rightly.
 - Requests for runs and many timers at once, on each emulator.
 """
 
@@ -16,7 +16,7 @@ from duecourse.domain.jobs.cursor import shard_of, slot_of
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.overlap import QueuePosition
 from duecourse.messages import Evaluate, Redrive, RunMessage
-from duecourse.ports import Input, Timer, Watch
+from duecourse.ports import Input, QueueWatch, Timer
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
@@ -50,17 +50,17 @@ def place(entry: RunMessage) -> QueuePosition:
 
 
 def stand(tables: Tables, *entries: RunMessage) -> None:
-    lines = tables.wait_queues()
-    assert [lines.enter(entry, expires_at=LATER) for entry in entries] == [True] * len(entries)
+    queues = tables.wait_queues()
+    assert [queues.enter(entry, expires_at=LATER) for entry in entries] == [True] * len(entries)
 
 
 def test_wait_queues_order_follows_due_times_not_arrival(any_tables: Tables) -> None:
     late, jittered, early = message(60), message(10, due=70), message(30)
     stand(any_tables, late, jittered, early)
-    lines = any_tables.wait_queues()
-    assert lines.waiting(*JOB, limit=10) == [early, late, jittered]
-    assert lines.waiting(*JOB, limit=2) == [early, late]
-    assert lines.waiting(*JOB, limit=2, newest=True) == [jittered, late]
+    queues = any_tables.wait_queues()
+    assert queues.waiting(*JOB, limit=10) == [early, late, jittered]
+    assert queues.waiting(*JOB, limit=2) == [early, late]
+    assert queues.waiting(*JOB, limit=2, newest=True) == [jittered, late]
 
 
 def test_wait_queues_equal_due_times_are_ordered_by_run_name(any_tables: Tables) -> None:
@@ -74,10 +74,10 @@ def test_wait_queues_redrive_replaces_a_message_that_only_evaluates_the_run(any_
     evaluation = replace(message(0), command=Evaluate())
     redrive = replace(message(0), nonce="another", command=Redrive())
     stand(any_tables, evaluation, redrive)
-    lines = any_tables.wait_queues()
-    assert not lines.enter(evaluation, expires_at=LATER)
-    assert lines.waiting(*JOB, limit=10) == [redrive]
-    assert not lines.leave(*JOB, place(redrive), through=1)
+    queues = any_tables.wait_queues()
+    assert not queues.enter(evaluation, expires_at=LATER)
+    assert queues.waiting(*JOB, limit=10) == [redrive]
+    assert not queues.leave(*JOB, place(redrive), through=1)
 
 
 def test_wait_queues_run_is_queued_only_once(any_tables: Tables) -> None:
@@ -89,20 +89,20 @@ def test_wait_queues_run_is_queued_only_once(any_tables: Tables) -> None:
 
 def test_wait_queues_removal_of_a_run_is_repeatable(any_tables: Tables) -> None:
     stand(any_tables, message(0), message(60))
-    lines = any_tables.wait_queues()
-    assert [lines.leave(*JOB, place(message(0))) for _ in range(2)] == [True, False]
-    assert lines.waiting(*JOB, limit=10) == [message(60)]
+    queues = any_tables.wait_queues()
+    assert [queues.leave(*JOB, place(message(0))) for _ in range(2)] == [True, False]
+    assert queues.waiting(*JOB, limit=10) == [message(60)]
 
 
 def test_wait_queues_run_waiting_for_a_later_attempt_stays_queued(any_tables: Tables) -> None:
     third = replace(message(0), command=Redrive(), attempt=2)
     stand(any_tables, third, message(60))
-    lines = any_tables.wait_queues()
-    assert [lines.leave(*JOB, place(third), through=attempt) for attempt in (0, 2)] == [False, False]
-    assert lines.waiting(*JOB, limit=10) == [third, message(60)]
-    assert lines.leave(*JOB, place(third), through=3)
-    assert lines.leave(*JOB, place(message(60)), through=1)
-    assert lines.waiting(*JOB, limit=10) == []
+    queues = any_tables.wait_queues()
+    assert [queues.leave(*JOB, place(third), through=attempt) for attempt in (0, 2)] == [False, False]
+    assert queues.waiting(*JOB, limit=10) == [third, message(60)]
+    assert queues.leave(*JOB, place(third), through=3)
+    assert queues.leave(*JOB, place(message(60)), through=1)
+    assert queues.waiting(*JOB, limit=10) == []
 
 
 @pytest.mark.parametrize(("limit", "found"), [(1, 1), (3, 3), (5, 3)])
@@ -125,55 +125,55 @@ def test_wait_queues_other_jobs_and_tenants_are_excluded(any_tables: Tables) -> 
 
 
 def test_wait_queues_watch_is_set_only_over_the_previous_watch(any_tables: Tables) -> None:
-    lines = any_tables.wait_queues()
-    first, second = Watch("one", NOON), Watch("two", NOON + 30.25)
-    assert lines.watch(*JOB) is None
-    assert lines.set_watch(*JOB, first, None, expires_at=LATER)
-    assert not lines.set_watch(*JOB, second, None, expires_at=LATER)
-    assert lines.set_watch(*JOB, second, first, expires_at=LATER)
-    assert not lines.set_watch(*JOB, first, first, expires_at=LATER)
-    assert lines.watch(*JOB) == second
+    queues = any_tables.wait_queues()
+    first, second = QueueWatch("one", NOON), QueueWatch("two", NOON + 30.25)
+    assert queues.watch(*JOB) is None
+    assert queues.set_watch(*JOB, first, None, expires_at=LATER)
+    assert not queues.set_watch(*JOB, second, None, expires_at=LATER)
+    assert queues.set_watch(*JOB, second, first, expires_at=LATER)
+    assert not queues.set_watch(*JOB, first, first, expires_at=LATER)
+    assert queues.watch(*JOB) == second
 
 
 def test_wait_queues_watch_is_removed_only_by_a_writer_that_knows_it(any_tables: Tables) -> None:
-    lines = any_tables.wait_queues()
-    standing = Watch("one", NOON)
-    lines.set_watch(*JOB, standing, None, expires_at=LATER)
-    assert not lines.set_watch(*JOB, None, Watch("two", NOON), expires_at=0)
-    assert lines.watch(*JOB) == standing
-    assert lines.set_watch(*JOB, None, standing, expires_at=0)
-    assert lines.watch(*JOB) is None
+    queues = any_tables.wait_queues()
+    standing = QueueWatch("one", NOON)
+    queues.set_watch(*JOB, standing, None, expires_at=LATER)
+    assert not queues.set_watch(*JOB, None, QueueWatch("two", NOON), expires_at=0)
+    assert queues.watch(*JOB) == standing
+    assert queues.set_watch(*JOB, None, standing, expires_at=0)
+    assert queues.watch(*JOB) is None
 
 
 def test_wait_queues_calls_are_recorded_together_and_only_over_the_watch_that_was_read(any_tables: Tables) -> None:
-    lines = any_tables.wait_queues()
-    standing = Watch("one", NOON)
-    assert lines.set_watch(*JOB, standing, None, expires_at=LATER)
+    queues = any_tables.wait_queues()
+    standing = QueueWatch("one", NOON)
+    assert queues.set_watch(*JOB, standing, None, expires_at=LATER)
     called = replace(standing, calls=frozenset({"first", "second", "third"}))
-    assert lines.set_watch(*JOB, called, standing, expires_at=LATER)
-    assert not lines.set_watch(*JOB, replace(standing, calls=frozenset({"fourth"})), standing, expires_at=LATER)
-    assert lines.watch(*JOB) == called
+    assert queues.set_watch(*JOB, called, standing, expires_at=LATER)
+    assert not queues.set_watch(*JOB, replace(standing, calls=frozenset({"fourth"})), standing, expires_at=LATER)
+    assert queues.watch(*JOB) == called
     fewer = replace(called, calls=frozenset({"third", "first"}))
-    assert not lines.set_watch(*JOB, None, fewer, expires_at=LATER)
-    assert lines.set_watch(*JOB, fewer, called, expires_at=LATER)
-    assert lines.set_watch(*JOB, standing, fewer, expires_at=LATER)
-    assert lines.watch(*JOB) == standing
+    assert not queues.set_watch(*JOB, None, fewer, expires_at=LATER)
+    assert queues.set_watch(*JOB, fewer, called, expires_at=LATER)
+    assert queues.set_watch(*JOB, standing, fewer, expires_at=LATER)
+    assert queues.watch(*JOB) == standing
 
 
 def test_wait_queues_call_is_removed_whatever_the_other_calls_are(any_tables: Tables) -> None:
-    lines = any_tables.wait_queues()
-    called = Watch("one", NOON, frozenset({"first", "second", "third"}))
-    assert lines.remove_calls(*JOB, ["first"]) is None
-    assert lines.watch(*JOB) is None
-    assert lines.set_watch(*JOB, called, None, expires_at=LATER)
-    assert lines.remove_calls(*JOB, ["second"]) == replace(called, calls=frozenset({"first", "third"}))
-    assert lines.remove_calls(*JOB, ["second", "unknown"]) == replace(called, calls=frozenset({"first", "third"}))
-    assert lines.remove_calls(*JOB, ["first", "third"]) == Watch("one", NOON)
-    assert lines.set_watch(*JOB, None, Watch("one", NOON), expires_at=LATER)
+    queues = any_tables.wait_queues()
+    called = QueueWatch("one", NOON, frozenset({"first", "second", "third"}))
+    assert queues.remove_calls(*JOB, ["first"]) is None
+    assert queues.watch(*JOB) is None
+    assert queues.set_watch(*JOB, called, None, expires_at=LATER)
+    assert queues.remove_calls(*JOB, ["second"]) == replace(called, calls=frozenset({"first", "third"}))
+    assert queues.remove_calls(*JOB, ["second", "unknown"]) == replace(called, calls=frozenset({"first", "third"}))
+    assert queues.remove_calls(*JOB, ["first", "third"]) == QueueWatch("one", NOON)
+    assert queues.set_watch(*JOB, None, QueueWatch("one", NOON), expires_at=LATER)
 
 
 def test_wait_queues_watch_and_lock_are_not_queued_runs(any_tables: Tables) -> None:
-    any_tables.wait_queues().set_watch(*JOB, Watch("one", NOON), None, expires_at=LATER)
+    any_tables.wait_queues().set_watch(*JOB, QueueWatch("one", NOON), None, expires_at=LATER)
     assert any_tables.wait_queues().waiting(*JOB, limit=10) == []
     assert any_tables.run_store().page(*JOB, limit=10, before=f"{to_basic(LATER)}") == []
 

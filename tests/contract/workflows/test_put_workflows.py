@@ -11,7 +11,7 @@ from duecourse.domain.targets.targets import HttpTarget, WorkflowTarget
 from duecourse.domain.tenants.seats import Seats
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef
-from duecourse.ports import InlineExecutor, NoAnswerError
+from duecourse.ports import NoAnswerError
 from duecourse.stores.workflows import WorkflowStore
 from duecourse.testing.faults import answering, around, before, failing
 from duecourse.testing.stores import Stores
@@ -30,10 +30,11 @@ from duecourse.usecases.workflows.manage import (
 )
 from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON
+from tests.support.parts import with_parts
 from tests.support.tables import Tables
 from tests.support.world import Office, World
 
-RETENTION_DAYS = 365
+RETENTION_DAYS = 90
 
 
 class Lost(Exception):
@@ -59,12 +60,10 @@ class Desk:
         self.office = Office(self.world)
 
     def managing(self, store: WorkflowStore | None = None) -> ManageWorkflows:
-        world, workflows = self.world, self.world.workflows if store is None else store
-        return ManageWorkflows(
-            *(self.office.api.editing, workflows),
-            CancelRuns(world.run_store, world.workflows, world.wheel, world.clock, world.randomness),
-            *(self.tables.limits(), world.clock, InlineExecutor(), RETENTION_DAYS),
-        )
+        parts = self.world.wiring()
+        if store is not None:
+            parts.workflows = store
+        return ManageWorkflows(parts, self.office.api.editing, CancelRuns(self.world.wiring()))
 
     def put(
         self,
@@ -224,7 +223,7 @@ def test_put_workflows_repeated_conditional_request_continues_after_a_crash(
     read = desk.as_read() if exists else Precondition(absent=True)
     managing = desk.managing(interrupted(desk.world.workflows, at, die))
     not_released = around(desk.world.jobs, release=answering(None))
-    managing = replace(managing, editing=replace(managing.editing, store=not_released))
+    managing = with_parts(managing, jobs=not_released)
     before, asked = managing.standing("default", "nightly", read), draft(["extract", "mail"])
     with pytest.raises(Died):
         managing.put("default", "nightly", asked, before, read)

@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError
 
@@ -21,10 +23,16 @@ from infra.settings.config import ConfigError
 from infra.stages import STAGES, from_context
 from scripts.deploy import deploy
 from tests.infra.conftest import LANE_OUTPUTS, Stack
+from tests.support.alarm_evaluator import ALARM, MetricAlarm
+from tests.support.jobs import NOON
+from tests.support.metric_data import MetricData
+from tests.support.metric_data import dimensions as metric_dimensions
+from tests.support.stage_alarms import watched
 from tests.support.template import ROOT, template
 
 OF_PROD = {"TickFunction": 2, "DispatchFunction": 16, "ApiFunction": 50, "CallbacksFunction": 25}
 PROD = ["-c", "stage=prod"]
+ISSUER = "https://issuer.example.com"
 FIRST = [*PROD, "-c", "deletion_protection=off"]
 
 
@@ -55,7 +63,7 @@ class Account:
             raise self.refuses
         if self.status is None:
             raise error("ValidationError", f"Stack with id {StackName} does not exist")
-        names = (*self.reserved, "PagesTopicArn", "AlarmsTopicArn")
+        names = (*self.reserved, "PagesTopicArn")
         outputs = [{"OutputKey": name, "OutputValue": name} for name in names]
         stack = {"StackStatus": self.status, "EnableTerminationProtection": self.protected, "Outputs": outputs}
         stack["CreationTime"] = datetime(2026, 11, 26, tzinfo=UTC)
@@ -98,6 +106,46 @@ def deployed(account: Account, *arguments: str, fails_at: int = 0, settings: Pat
     nowhere = Path(__file__).parent / "no_settings"
     status = deploy([*arguments], lambda _: account, run, said.append, settings=settings or nowhere)
     return Deployed(status, made, said)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (httpx.Response(200, json={"issuer": ISSUER, "jwks_uri": f"{ISSUER}/keys"}), None),
+        (httpx.Response(404), "could not be read"),
+        (httpx.ConnectError("Name or service not known"), "could not be read .Name or service not known."),
+        (httpx.Response(200, text="<html>"), "is not a discovery document"),
+        (httpx.Response(200, json={"issuer": ISSUER}), "is not a discovery document"),
+        (httpx.Response(200, json={"issuer": f"{ISSUER}/", "jwks_uri": "https://x"}), "names the issuer 'https:.*/'"),
+        (httpx.Response(200, json={"issuer": ISSUER, "jwks_uri": "http://x"}), "must be an https address"),
+    ],
+    ids=["valid", "404", "no host", "HTML", "no keys", "another name", "keys over http"],
+)
+def test_deployment_issuer_is_read_before_the_stage_is_deployed(
+    answer: httpx.Response | httpx.HTTPError, said: str | None
+) -> None:
+    read: list[str] = []
+
+    def fetch(address: str, **_: object) -> httpx.Response:
+        read.append(address)
+        if isinstance(answer, httpx.HTTPError):
+            raise answer
+        answer.request = httpx.Request("GET", address)
+        return answer
+
+    account, lines, made = Account(), list[str](), list[list[str]]()
+    arguments = [*PROD, "-c", f"issuer={ISSUER}", "-c", "audience=jobs"]
+
+    def run(given: list[str]) -> int:
+        made.append(given)
+        return 0
+
+    status = deploy(
+        arguments, lambda _: account, run, lines.append, settings=Path(__file__).parent / "no_settings", fetch=fetch
+    )
+    assert read == [f"{ISSUER}/.well-known/openid-configuration"]
+    assert (status, bool(made)) == ((0, True) if said is None else (1, False))
+    assert said is None or re.search(said, lines[0])
 
 
 def test_deployment_deploy_refuses_the_endpoint_of_a_local_stack() -> None:
@@ -238,7 +286,7 @@ def brakes_of(stack: Stack, worker: str) -> dict[str, dict[str, Any]]:
     """The alarms that take a worker's deployment back, by metric."""
     named = [alarm["Name"]["Ref"] for alarm in group_of(stack, worker)["AlarmConfiguration"]["Alarms"]]
     alarms = [stack.resource(name)["Properties"] for name in named]
-    return {alarm["MetricName"]: alarm for alarm in alarms}
+    return {alarm.get("MetricName", "Failures"): alarm for alarm in alarms}
 
 
 def version_of(stack: Stack, worker: str) -> dict[str, str]:
@@ -296,7 +344,8 @@ def test_deployment_alarm_rolls_back_the_new_version(prod: Stack, worker: str) -
 @pytest.mark.parametrize("worker", WORKERS)
 def test_deployment_rollback_alarms_fire_within_the_canary_period_and_say_what_to_do(prod: Stack, worker: str) -> None:
     for alarm in brakes_of(prod, worker).values():
-        assert (alarm["Period"], alarm["EvaluationPeriods"], alarm["Threshold"]) == (60, 1, 0)
+        assert (MetricAlarm(alarm).period, alarm["Threshold"]) == (60, 0)
+        assert alarm["EvaluationPeriods"] <= 3
         assert alarm["ComparisonOperator"] == "GreaterThanThreshold"
         assert alarm["TreatMissingData"] == "notBreaching"  # a lane that nothing came through in that time
         assert "First step: " in alarm["AlarmDescription"]
@@ -317,8 +366,36 @@ def test_deployment_only_errors_of_the_new_version_count_so_a_fix_can_replace_fa
 
 def test_deployment_failures_reported_by_new_code_stop_every_deployment(prod: Stack) -> None:
     for worker in WORKERS:
-        assert dimensions(brakes_of(prod, worker)["Failures"]) == {"service": "duecourse", "symptom": "release"}
+        failures, batches = watched(brakes_of(prod, worker)["Failures"])
+        assert dimensions(failures) == {"service": "duecourse", "symptom": "release"}
+        assert (batches["MetricName"], dimensions(batches)["function"]) == ("MessagesReceived", "execute")
     assert SYMPTOMS["release"] == {"RoundsFailed", "CursorsQuarantined", "MessagesFailed", "MessagesUnreadable"}
+
+
+@pytest.mark.parametrize(
+    ("batches", "failures", "rolled_back"),
+    [
+        (600, (0, 0, 1, 0, 0, 0, 0, 1, 0, 0), False),
+        (3_000, (0, 1, 0, 2, 1, 0, 1, 0, 1, 1), False),
+        (600, (0, 60, 60, 60, 0, 0, 0, 0, 0, 0), True),
+        (10, (0, 1, 1, 0, 0, 0, 0, 0, 0, 0), True),
+        (0, (0, 0, 1, 1, 0, 0, 0, 0, 0, 0), True),
+    ],
+    ids=["100 runs a second", "500 runs a second or more", "a bad version", "few runs", "rounds without runs"],
+)
+def test_deployment_rare_faults_of_a_healthy_stage_do_not_roll_a_version_back(
+    prod: Stack, batches: int, failures: tuple[int, ...], rolled_back: bool
+) -> None:
+    """Each failure of the canary's ten minutes."""
+    alarm, data = MetricAlarm(brakes_of(prod, "Dispatch")["Failures"]), MetricData()
+    of_release = metric_dimensions({"service": "duecourse", "symptom": "release"})
+    of_workers = metric_dimensions({"service": "duecourse", "function": "execute"})
+    for minute, count in enumerate(failures):
+        at = NOON + 60 * minute
+        data.put("Duecourse/prod", "MessagesReceived", of_workers, at, *[10.0] * batches)
+        if count:
+            data.put("Duecourse/prod", "Failures", of_release, at, float(count))
+    assert (ALARM in alarm.states(data, NOON, NOON + 600)) is rolled_back
 
 
 @pytest.mark.parametrize("worker", WORKERS)
@@ -393,7 +470,25 @@ def test_deployment_incompletely_deleted_stack_is_not_deployed() -> None:
 def test_deployment_lanes_beyond_the_account_concurrency_are_reported_and_deployed() -> None:
     done = deployed(Account(quota=10, reserved={}), "-c", "stage=dev")
     assert (done.status, len(done.deployments)) == (0, 1)
-    assert any("can use 60 concurrent executions, and the account has 10" in line for line in done.said)
+    assert any("stage dev can use 60 concurrent executions, and the account has 10" in line for line in done.said)
+
+
+def test_deployment_stages_of_the_folder_share_the_account_concurrency(tmp_path: Path) -> None:
+    for stage in ("staging", "load-test"):
+        (tmp_path / f"{stage}.json").write_text('{"like": "dev", "reserved_concurrency": "none"}')
+    done = deployed(Account(quota=150, reserved={}), "-c", "stage=staging", settings=tmp_path)
+    assert not any("concurrent executions" in line for line in done.said if "can use" in line)
+    done = deployed(Account(quota=100, reserved={}), "-c", "stage=staging", settings=tmp_path)
+    (line,) = [each for each in done.said if "can use" in each]
+    assert line.startswith("stage staging and load-test can use 120 concurrent executions, and the account has 100")
+
+
+def test_deployment_invalid_settings_of_another_stage_are_reported_after_the_deployment(tmp_path: Path) -> None:
+    (tmp_path / "staging.json").write_text('{"like": "dev", "shards": 0}')
+    done = deployed(Account(reserved={}), "-c", "stage=dev", settings=tmp_path)
+    assert (done.status, len(done.deployments)) == (0, 1)
+    (line,) = [each for each in done.said if "other stages" in each]
+    assert "stage 'staging': shards must be" in line
 
 
 def test_deployment_mismatched_account_quota_in_settings_is_reported() -> None:
@@ -404,7 +499,7 @@ def test_deployment_mismatched_account_quota_in_settings_is_reported() -> None:
 @pytest.mark.parametrize(
     ("subscribed", "said"),
     [
-        ((), "no subscription to the topics for pages is confirmed"),
+        ((), "no subscription to the topic for pages is confirmed"),
         (("PendingConfirmation",), "1 wait for confirmation"),
     ],
 )

@@ -23,7 +23,7 @@ from tests.infra.conftest import LANE_OUTPUTS, Stack
 from tests.support.template import ROOT, template
 
 OUTPUTS = {
-    "AlarmsTopicArn", "PagesTopicArn", "TicketsTopicArn",
+    "PagesTopicArn", "TicketsTopicArn",
     "ApiFunction", "ApiId", "ApiUrl", "BusName", "CallbacksFunction", "DeadLetterQueueUrl", "DeathsTopicArn",
     "DispatchFunction", "ExecuteHighFunction", "ExecuteLongFunction", "ExecuteLowFunction", "ExecuteNormalFunction",
     "JobsTable", *LANE_OUTPUTS, "LaneCallbacksUrl", "ResultsBucket", "RunsTable",
@@ -134,7 +134,7 @@ def test_api_dead_letter_raises_an_alarm(stack: Stack) -> None:
         if each["AlarmName"] == f"Duecourse/{stack.stage}/jobs-need-attention"
     ]
     assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", 0)
-    assert alarm["AlarmActions"] == [{"Ref": stack.output("TicketsTopicArn")}, {"Ref": stack.output("AlarmsTopicArn")}]
+    assert alarm["AlarmActions"] == [{"Ref": stack.output("TicketsTopicArn")}]
 
 
 def test_api_outputs_are_those_that_clients_read(stack: Stack) -> None:
@@ -369,7 +369,7 @@ def test_api_zero_limit_is_refused(limit: str) -> None:
         "job_quota": 5, "requests_per_second": 5, "burst": 5, "smallest_interval_seconds": 5, "backfill_limit": 5,
         "delayed_runs_per_hour": 5,
     }  # fmt: skip
-    with pytest.raises(ConfigError, match=rf"limits\.{limit} must be at least"):
+    with pytest.raises(ConfigError, match=rf"limits\.{limit} must be a whole number from 1"):
         replace(STAGES["dev"], limits=LimitsConfig(**(fine | {limit: 0})))
 
 

@@ -92,14 +92,24 @@ def test_alarms_published_costs_match_the_metrics_that_alarms_watch() -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_alarms_notify_the_topic_of_their_severity_and_the_common_topic_at_start_and_end(stage: str) -> None:
-    topics = {name: template(stage)["Outputs"][f"{name}TopicArn"]["Value"] for name in ("Pages", "Tickets", "Alarms")}
+def test_alarms_notify_the_topic_of_their_severity_at_start_and_end(stage: str) -> None:
+    topics = {name: template(stage)["Outputs"][f"{name}TopicArn"]["Value"] for name in ("Pages", "Tickets")}
     severities = {"page": topics["Pages"], "ticket": topics["Tickets"]}
     for name, each in alarms(stage).items():
         severity = each["AlarmDescription"].partition("]")[0].removeprefix("[")
-        expected = [] if name == "release-failing" else [severities[severity], topics["Alarms"]]
+        expected = [] if name == "release-failing" else [severities[severity]]
         assert each.get("AlarmActions", []) == expected, name
         assert each.get("OKActions", []) == expected, name
+
+
+def test_alarms_email_address_is_subscribed_to_pages_and_tickets_and_to_nothing_else() -> None:
+    made = template("dev", alarm_email="ops@example.com")
+    subscribed = [each for each in made["Resources"].values() if each["Type"] == "AWS::SNS::Subscription"]
+    assert {(each["Properties"]["Endpoint"], each["Properties"]["Protocol"]) for each in subscribed} == {
+        ("ops@example.com", "email")
+    }
+    topics = [made["Outputs"][f"{name}TopicArn"]["Value"] for name in ("Pages", "Tickets")]
+    assert [each["Properties"]["TopicArn"] for each in subscribed] == topics
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -151,15 +161,15 @@ def fails_at_first(call: Call) -> Outcome:
 def test_alarms_none_fires_while_runs_wait_for_each_other_as_configured(tables: Tables) -> None:
     """Each takes two minutes and one comes due every minute, so they wait for longer and longer."""
     observed = Observed(tables)
-    observed.world.add(job("rate(60 seconds)", id="line", overlap=Overlap.QUEUE, completion=Completion.CALLBACK))
+    observed.world.add(job("rate(60 seconds)", id="queued", overlap=Overlap.QUEUE, completion=Completion.CALLBACK))
 
     def complete() -> None:
-        for run in observed.world.runs("line"):
+        for run in observed.world.runs("queued"):
             if run.state is RunState.WAITING and observed.world.clock.now() - (run.started_at or NOON) > 100:
                 observed.world.tell(observed.world.about(run, MessageKind.COMPLETE))
 
     observed.minutes(24, each=complete)
-    assert max(run.lateness for run in observed.world.runs("line") if run.lateness is not None) > 300
+    assert max(run.lateness for run in observed.world.runs("queued") if run.lateness is not None) > 300
     assert validate_draft(observed).all_that_tell() == set()
 
 

@@ -11,7 +11,7 @@ from tests.support import in_process
 from tests.support.alarm_evaluator import ALARM, MetricAlarm
 from tests.support.jobs import NOON
 from tests.support.observed import Observed
-from tests.support.outages import HEALTHY, OUTAGES, TICKETS, Story
+from tests.support.outages import HEALTHY, OUTAGES, TICKETS, Story, outage_table
 from tests.support.stage_alarms import alarms, section_of
 from tests.support.tables import create_tables
 from tests.support.template import ROOT
@@ -81,9 +81,10 @@ def test_outages_busy_hours_do_not_page(name: str) -> None:
 
 @pytest.mark.parametrize("name", TICKETS)
 def test_outages_non_urgent_faults_create_a_ticket_and_no_page(name: str) -> None:
-    observed = happened(TICKETS[name], name)
+    story, alarm = TICKETS[name]
+    observed = happened(story, name)
     assert paged(observed) == {}
-    ticket = MetricAlarm(alarms("prod")["maintenance-failing"])
+    ticket = MetricAlarm(alarms("prod")[alarm])
     assert ALARM in ticket.states(observed.data, NOON, observed.world.clock.now() + 300)
 
 
@@ -100,3 +101,8 @@ def test_outages_every_aws_stage_pages_for_crashing_workers(stage: str) -> None:
 
 def test_outages_every_paging_alarm_is_covered_by_an_outage() -> None:
     assert {outage.alarm for outage in OUTAGES.values()} == set(paging("prod"))
+
+
+def test_outages_are_all_in_the_documentation() -> None:
+    page = (ROOT / "docs" / "observability.md").read_text()
+    assert outage_table() in page, "write the table anew: tests.support.outages.outage_table()"

@@ -6,12 +6,16 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from aws_cdk import Stack
+from aws_cdk.assertions import Template
 
 from duecourse.settings import AllowedTargets
+from infra.application import build
 from infra.functions.python_function import LOG_RETENTION
 from infra.settings.auth_config import LimitsConfig
 from infra.settings.config import LOG_RETENTION_DAYS, ConfigError, ReservedConcurrency, StageConfig
@@ -310,3 +314,21 @@ def test_stage_config_buckets_for_results_are_passed_to_the_functions_by_their_p
 def test_stage_config_keys_of_tokens_that_are_not_different_names_are_refused(names: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError, match="oidc_keys must be at most 3 different names"):
         replace(STAGES["dev"], oidc_keys=names)
+
+
+@pytest.mark.parametrize("count", [7, 65])
+def test_config_partitions_of_lists_out_of_range_are_rejected(count: int) -> None:
+    with pytest.raises(ConfigError, match="run_index_partitions must be between 8 and 64"):
+        replace(STAGES["dev"], run_index_partitions=count)
+
+
+def test_stage_config_stage_like_prod_has_the_resources_of_prod() -> None:
+    ours = json.loads((ROOT / "cdk.json").read_text())["context"] | {"aws:cdk:bundling-stacks": []}
+
+    def kinds(**context: str) -> Counter[str]:
+        (stack,) = (each for each in build(context=ours | context, environ={}).node.children if isinstance(each, Stack))
+        return Counter(each["Type"] for each in Template.from_stack(stack).to_json()["Resources"].values())
+
+    staging = kinds(stage="staging", like="prod")
+    assert staging == kinds(stage="prod")
+    assert staging["AWS::CodeDeploy::DeploymentGroup"] == 5

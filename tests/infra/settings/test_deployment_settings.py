@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,13 @@ from typing import Any
 import pytest
 from aws_cdk import App
 
-from infra.application import build, missing_in_china
+from infra.application import build
 from infra.settings.auth_config import AuthConfig
 from infra.settings.changes import CHANGEABLE
 from infra.settings.config import ConfigError, ReservedConcurrency, StageConfig
 from infra.settings.deployment_settings import DEPLOYMENT_SETTINGS, with_deployment_settings
 from infra.settings.lanes_config import LaneConfig
+from infra.settings.places import missing_in_china
 from infra.settings.targets_config import AllowedTargetsConfig
 from infra.settings.throughput_config import Pollers, ThroughputConfig, WarmThroughput
 from infra.stack import DuecourseStack
@@ -85,11 +87,13 @@ SIZED = {
         "low": {"max_concurrency": None, "pollers": {"minimum": 2, "maximum": 9}},
     },
     "limits": {"job_quota": 50_000},
+    "list_successes": False,
     "log_retention_days": 30,
     "loop_detection": False,
     "reserved_concurrency": {"dispatch": 32},
     "oidc_keys": ["2026", "2027"],
     "result_buckets": {"reports": {"prefixes": {"acme": "daily/"}}},
+    "run_index_partitions": 16,
     "run_retention_days": 30,
     "shards": 32,
     "tasks": {"mail": {"target": {"type": "http", "url": "https://example.com"}}},
@@ -118,11 +122,13 @@ def test_deployment_settings_every_setting_of_a_stage_can_be_changed_in_its_file
             "low": replace(prod.lanes["low"], max_concurrency=None, pollers=Pollers(minimum=2, maximum=9)),
         },
         limits=replace(prod.limits, job_quota=50_000),
+        list_successes=False,
         log_retention_days=30,
         loop_detection=False,
         reserved_concurrency=replace(prod.reserved_concurrency, dispatch=32),
         oidc_keys=("2026", "2027"),
         result_buckets=SIZED["result_buckets"],
+        run_index_partitions=16,
         run_retention_days=30,
         shards=32,
         tasks=SIZED["tasks"],
@@ -178,8 +184,19 @@ def test_deployment_settings_missing_file_leaves_stage_defaults(folder: Path, st
     [
         (
             {"alarm_mail": "ops@example.com"},
-            r"settings/prod\.json: alarm_mail is not a setting; the settings are account_concurrency, ",
+            r"settings/prod\.json: alarm_mail is not a setting; did you mean alarm_email\?",
         ),
+        ({"colour": "red"}, r"settings/prod\.json: colour is not a setting; the settings are account_concurrency, "),
+        ({"limits": {"job_qouta": 5}}, r"limits\.job_qouta is not a setting; did you mean job_quota\?"),
+        ({"limits": {"job_quota": 10**9}}, r"limits\.job_quota must be a whole number from 1 to 10000000"),
+        ({"run_retention_days": 10**6}, "run_retention_days must be a whole number from 1 to 3650"),
+        ({"alarms": {"failed_share": 1}}, r"alarms\.failed_share must be a number"),
+        ({"alarms": {"failed_share": 1.5}}, r"alarms\.failed_share must be a number between 0 and 1"),
+        ({"alarms": {"failed_attempts": 0}}, r"alarms\.failed_attempts must be at least 1"),
+        ({"alarm_email": "@"}, "alarm_email must be an e-mail address"),
+        ({"alarm_email": "ops@example"}, "alarm_email must be an e-mail address"),
+        ({"alarm_email": "a@example.com, b@example.com"}, "alarm_email must be an e-mail address"),
+        ({"issuer": ISSUER, "audience": ",".join(map(str, range(51)))}, r"auth\.audience must have at most 50 entries"),
         ({"stage": "dev"}, r"settings/prod\.json: stage is not a setting"),
         ({"alarm_email": None}, r"settings/prod\.json: alarm_email must be a string"),
         ({"deployment": 5, "alarm_mail": "x"}, "deployment must be a string"),
@@ -227,6 +244,39 @@ def test_deployment_settings_file_of_an_unknown_stage_is_refused(folder: Path) -
         ConfigError, match=r"settings/production\.json does not belong to a stage; the stages are local, dev, prod"
     ):
         configured(folder, stage="prod")
+
+
+def test_deployment_settings_stage_of_another_name_is_like_a_known_one(folder: Path) -> None:
+    keep(folder, "staging", {"like": "prod", "shards": 4})
+    keep(folder, "prod", {"shards": 32})
+    staging = configured(folder, stage="staging")
+    assert staging == replace(STAGES["prod"], stage="staging", shards=4)
+    assert (staging.deployment, staging.retain_data, staging.stack_name) == ("canary", True, "Duecourse-staging")
+    assert configured(folder, stage="prod").shards == 32
+
+
+@pytest.mark.parametrize(
+    ("stage", "like", "told"),
+    [
+        ("prod", "prod", "stage 'prod' has its own defaults; remove like"),
+        ("local", "prod", "stage 'local' has its own defaults"),
+        ("staging", "local", "like must be dev or prod, not 'local'"),
+        ("staging", "production", "like must be dev or prod, not 'production'"),
+        ("Staging", "prod", "stage 'Staging': stage must match"),
+        ("my-aws", "prod", "stage must not contain aws, amazon, cognito"),
+    ],
+)
+def test_deployment_settings_stage_that_is_like_no_other_is_refused(
+    folder: Path, stage: str, like: str, told: str
+) -> None:
+    keep(folder, stage, {"like": like})
+    with pytest.raises(ConfigError, match=told):
+        configured(folder, stage=stage)
+
+
+def test_deployment_settings_unknown_stage_is_answered_with_the_file_to_write(folder: Path) -> None:
+    with pytest.raises(ConfigError, match=r'write \{"like": "prod"\} to settings/staging\.json'):
+        configured(folder, stage="staging")
 
 
 def test_deployment_settings_can_store_every_context_setting(folder: Path) -> None:
@@ -324,6 +374,15 @@ def test_deployment_settings_settings_in_the_pages_are_valid_and_change_the_stag
 def test_deployment_settings_steps_between_a_maximum_and_pollers_can_be_set(folder: Path, lane: dict[str, Any]) -> None:
     keep(folder, "prod", {"lanes": {"high": lane}, "account_concurrency": 5_000})
     assert configured(folder, stage="prod").lanes["high"].most_concurrent == 1_250
+
+
+@pytest.mark.parametrize(("region", "refused"), [("eu-central-1", False), ("us-east-1", True), (None, False)])
+def test_deployment_settings_key_of_another_region_is_refused(region: str | None, *, refused: bool) -> None:
+    key = "arn:aws:kms:eu-central-1:000000000000:key/0b7e2a3c"
+    ours = json.loads((ROOT / "cdk.json").read_text())["context"] | {"aws:cdk:bundling-stacks": [], "stage": "prod"}
+    environ = {} if region is None else {"CDK_DEFAULT_REGION": region}
+    with pytest.raises(ConfigError, match="must be a key of us-east-1") if refused else nullcontext():
+        build(context=ours | {"encryption_key": key}, environ=environ)
 
 
 FITTING = replace(STAGES["prod"], auth=AuthConfig(kind="iam"), tracing=False, loop_detection=False)

@@ -102,7 +102,7 @@ def test_throughput_stage_can_configure_warm_tables_and_pollers() -> None:
             ThroughputConfig(runs=WarmThroughput(reads=11_999)),
             r"throughput\.runs\.reads must be null or at least 12000",
         ),
-        (ThroughputConfig(dead=WarmThroughput(writes=0)), r"throughput\.dead\.writes must be null or at least 4000"),
+        (ThroughputConfig(ended=WarmThroughput(writes=0)), r"throughput\.ended\.writes must be null or at least 4000"),
         (ThroughputConfig(jobs=WarmThroughput(writes=9_000)), r"throughput\.due\.writes must be at least jobs\.writes"),
         (
             ThroughputConfig(jobs=WarmThroughput(writes=9_000), due=WarmThroughput(writes=8_999)),

@@ -61,7 +61,7 @@ def test_archive_runs_table_stream_is_read_from_its_beginning(stack: Stack) -> N
     assert mapping(stack)["EventSourceArn"] == {"Fn::GetAtt": [runs, "StreamArn"]}
     assert mapping(stack)["StartingPosition"] == "TRIM_HORIZON"
     stream = stack.resource(runs)["Properties"]["StreamSpecification"]
-    assert stream["StreamViewType"] == "OLD_IMAGE"
+    assert stream["StreamViewType"] == "NEW_AND_OLD_IMAGES"
 
 
 @pytest.mark.parametrize("action", ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"])

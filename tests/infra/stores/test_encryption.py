@@ -114,7 +114,7 @@ def test_encryption_account_key_is_used_for_everything_and_no_key_is_created() -
 
 def test_encryption_alarm_topics_use_no_key_so_a_disabled_key_is_reported(keyed: Stack) -> None:
     topics = alarm_topics(keyed)
-    assert len(topics) == 3
+    assert len(topics) == 2
     assert {keyed.resource(topic)["Properties"].get("KmsMasterKeyId") for topic in topics} == {None}
 
 
@@ -179,9 +179,11 @@ def test_encryption_key_is_open_only_to_the_account_and_two_services_acting_for_
 
 def test_encryption_only_log_groups_of_the_stack_may_use_the_key(keyed: Stack) -> None:
     condition = services(keyed)["logs"]["Condition"]["ArnLike"]["kms:EncryptionContext:aws:logs:arn"]
-    assert written(condition).endswith(":log-group:Duecourse-prod-*")
+    groups = [written(each).partition(":log-group:")[2] for each in condition]
+    assert groups == ["Duecourse-prod-*", "/aws/vendedlogs/Duecourse-prod-*"]
     # CloudFormation names what has no name after the stack.
-    assert not [each for each in keyed.resources("AWS::Logs::LogGroup").values() if "LogGroupName" in each]
+    named = [each["LogGroupName"] for each in keyed.resources("AWS::Logs::LogGroup").values() if "LogGroupName" in each]
+    assert [each["Fn::Join"][1][0] for each in named] == ["/aws/vendedlogs/Duecourse-prod-"]
 
 
 def test_encryption_account_key_policy_must_allow_what_the_stack_key_allows(keyed: Stack) -> None:

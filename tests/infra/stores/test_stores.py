@@ -161,7 +161,7 @@ def test_stores_old_items_expire(stack: Stack) -> None:
 
 def test_stores_expired_runs_can_be_archived(stack: Stack) -> None:
     runs = stack.resource(stack.output("RunsTable"))["Properties"]
-    assert runs["StreamSpecification"] == {"StreamViewType": "OLD_IMAGE"}
+    assert runs["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
 
 
 @pytest.mark.parametrize("table", Table)

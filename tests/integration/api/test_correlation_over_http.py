@@ -68,7 +68,7 @@ def test_correlation_ids_are_returned_and_logged(api: ApiClient) -> None:
     assert asked(api, "POST", "/v1/jobs", BODY).headers["x-correlation-id"] == ORDER
     refused = asked(api, "POST", "/v1/jobs", {"nonsense": 1}, "trace:a.b_c-1")
     assert (refused.status, refused.headers["x-correlation-id"]) == (422, "trace:a.b_c-1")
-    assert [(line["action"], line["correlation_id"], line["request_id"]) for line in api.wait_queues] == [
+    assert [(line["action"], line["correlation_id"], line["request_id"]) for line in api.log_lines] == [
         ("job_created", ORDER, REQUEST_ID),
         ("request_refused", "trace:a.b_c-1", REQUEST_ID),
     ]

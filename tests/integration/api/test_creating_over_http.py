@@ -325,6 +325,10 @@ def test_job_creation_list_filters_by_prefix_name_tag_state_and_owner(api: ApiCl
     assert ids(api, search="AIL-") == ["mail-a", "mail-b"]
     assert ids(api, search="THE NEWS", tag="y") == ["news-a"]
     assert api.get("/v1/jobs", search="").errors.keys() == {"search"}
+    assert ids(api, ids="news-b,mail-b,gone,mail-b") == ["mail-b", "news-b"]
+    assert ids(api, ids="mail-a,news-b", state="ACTIVE", prefix="n") == ["news-b"]
+    assert ids(api, ids="mail-a,mail-b", tag="y") == ["mail-b"]
+    assert ids(api, ids="mail-a,mail-b", state="PAUSED") == ["mail-b"]
     assert ids(api, state="COMPLETED") == ids(api, tag="z") == ids(api, prefix="z") == []
 
 
@@ -338,7 +342,12 @@ def test_job_creation_search_returns_the_total_of_jobs_on_request(api: ApiClient
     assert api.get("/v1/jobs", total="yes").errors.keys() == {"total"}
 
 
-@pytest.mark.parametrize("query", [{}, {"prefix": "job"}, {"tag": "all"}, {"state": "ACTIVE"}, {"search": "a"}])
+IDS = ",".join(f"job-{number}" for number in range(5))
+
+
+@pytest.mark.parametrize(
+    "query", [{}, {"prefix": "job"}, {"tag": "all"}, {"state": "ACTIVE"}, {"search": "a"}, {"ids": IDS}]
+)
 def test_job_creation_filtered_lists_are_paginated(api: ApiClient, query: dict[str, str]) -> None:
     names = [f"job-{number}" for number in range(5)]
     for name in names:
@@ -358,6 +367,10 @@ def test_job_creation_filtered_lists_are_paginated(api: ApiClient, query: dict[s
         ({"tag": "a\n"}, "tag"),
         ({"state": "active"}, "state"),
         ({"states": "ACTIVE"}, "states"),
+        ({"ids": ""}, "ids"),
+        ({"ids": "a,,b"}, "ids"),
+        ({"ids": "a, b"}, "ids"),
+        ({"ids": ",".join("a" * 21)}, "ids"),
     ],
 )
 def test_job_creation_invalid_list_filters_are_refused(api: ApiClient, query: dict[str, str], parameter: str) -> None:

@@ -259,7 +259,7 @@ def test_dead_letters_runs_refused_by_a_lane_are_counted(
     api.wheel.refuse = lambda message: message.job_id == "gamma"
     answer = redriven(api)
     assert (answer["redriven"], answer["refused"]) == (6, 3)
-    assert (api.wait_queues[-1]["action"], api.wait_queues[-1]["unsent"]) == ("dead_letters_redriven", 3)
+    assert (api.log_lines[-1]["action"], api.log_lines[-1]["unsent"]) == ("dead_letters_redriven", 3)
     assert '"SendsRefused":[3.0]' in capsys.readouterr().out
 
 

@@ -12,10 +12,11 @@ import pytest
 
 from duecourse.api.identity import SCOPES
 from duecourse.api.routes.table import OPEN, ROUTES
-from duecourse.domain.ids import key_line
+from duecourse.domain.ids import key_queue
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.calendars import Calendar
 from duecourse.domain.runs.api_keys import ApiKey, key_text
+from duecourse.domain.runs.operations import Operation, OperationKind
 from duecourse.domain.runs.overlap import KeyLimit, Lock
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import HttpTarget
@@ -32,6 +33,7 @@ from tests.support.tables import Tables, create_tables
 from tests.support.workflows import add_ended_workflow
 
 OWNER, STRANGER = "acme", "globex"
+OPERATION = "op-1"
 SETTINGS = api_settings(auth="jwt", operator_tenant=OWNER)
 OF_THE_OPERATOR = ("GET", "/v1/tenants")
 SECRET = "the owner's words"
@@ -68,11 +70,14 @@ class Tenants:
         add_ended_workflow(self.api, OWNER, WORKFLOW, payload={"text": SECRET}, tags=(TAG,))
         assert self.api.jobs.calendars.put(Calendar(OWNER, CALENDAR, "fcz", SECRET), None)
         assert self.api.jobs.key_limits.put(KeyLimit(OWNER, KEY, {"concurrency": 5}, NOON, SECRET))
+        operation = Operation(OWNER, OPERATION, OperationKind.REDRIVE, NOON, SECRET, states=(RunState.DEAD,))
+        operation = replace(operation, tags=frozenset({TAG}), continues_at=NOON)
+        assert self.api.jobs.operations.create(operation, 0, None)
         generation, until = job.created_generation, int(NOON) + DAY_SECONDS
         of_job = ApiKey(OWNER, API_KEY.id, API_KEY.hash, JOB, generation, SECRET, NOON, SECRET, until)
         assert self.api.jobs.api_keys.add(of_job, 0)
         starting = Lock(f"{JOB}.20261121T115900Z", NOON + 60, 2)
-        assert self.api.runs.lock(OWNER, key_line(KEY), starting, None) is None
+        assert self.api.runs.lock(OWNER, key_queue(KEY), starting, None) is None
         record = self.api.runs.write
         assert record(waiting_run(job), None) is None
         assert record(run(job, RunState.DEAD, after=60, error=SECRET), None) is None
@@ -83,7 +88,8 @@ class Tenants:
         query, body = asked(method, path, self.tags)
         name = {"redrive": "dead", "cancel": "held", "rerun": "workflow"}.get(path.rpartition("/")[2], "waiting")
         values = {"job_id": JOB, "run_id": RUNS[name], "workflow_id": WORKFLOW, "instant": INSTANT}
-        values |= {"calendar_id": CALENDAR, "limit_key": KEY, "key_id": API_KEY.id, **given}
+        values |= {"calendar_id": CALENDAR, "limit_key": KEY, "key_id": API_KEY.id}
+        values |= {"operation_id": OPERATION, **given}
         real = path
         for each, value in values.items():
             real = real.replace(f"<{each}>", value)
@@ -105,7 +111,12 @@ class Tenants:
 OF_ANY_KEY = {"/v1/limits/<limit_key>/hold", "/v1/limits/<limit_key>/close"}
 """A tenant may hold and close a key that none of its runs has used yet."""
 
-NAMES_A_JOB = (("POST", "/v1/keys"), ("POST", "/v1/runs/cancel"))
+NAMES_A_JOB = (
+    ("POST", "/v1/keys"),
+    ("POST", "/v1/runs/cancel"),
+    ("POST", "/v1/operations"),
+    ("POST", "/v1/operations/estimate"),
+)
 """The requests whose body names a job."""
 
 
@@ -141,7 +152,7 @@ def test_every_route_reveals_nothing_and_changes_nothing_for_another_tenant(
     assert OWNER not in answer.text
     if ("<" in path and method != "PUT" and path not in OF_ANY_KEY) or (method, path) in NAMES_A_JOB:
         assert (answer.status, kind(answer)) in [
-            (404, f"unknown-{what}") for what in ("job", "run", "workflow", "calendar", "limit", "key")
+            (404, f"unknown-{what}") for what in ("job", "run", "workflow", "calendar", "limit", "key", "operation")
         ]
         return
     if (method, path) == OF_THE_OPERATOR:
@@ -261,6 +272,6 @@ def test_every_route_public_responses_reveal_no_tenant_data(tenants: Tenants, pa
 
 def test_every_route_log_names_the_caller_without_the_token(tenants: Tenants) -> None:
     tenants.call("GET", "/v1/jobs", jwt_caller(OWNER, "jobs:read"))
-    (line,) = tenants.api.wait_queues
+    (line,) = tenants.api.log_lines
     assert line["tenant"] == OWNER
     assert "claims" not in json.dumps(line)

@@ -15,6 +15,7 @@ from duecourse.messages import RunMessage
 from duecourse.ports import Claim, ClaimResult, Depth
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.dispatch.claim import Skipping
+from duecourse.usecases.run_counts import RunCounts
 from tests.support import runs
 from tests.support.api import BODY, ApiClient
 from tests.support.api_events import json_event
@@ -56,7 +57,7 @@ def test_explain_waiting_run_shows_its_position_and_the_runs_before_it(
     tables: Tables, clock: SettableClock, api: ApiClient, hourly: Job
 ) -> None:
     lines = tables.wait_queues()
-    api = ApiClient.over(tables, clock, waiting_lines=lines)
+    api = ApiClient.over(tables, clock, wait_queues=lines)
     for hours in (1, 2):
         at = int(NOON) + hours * HOUR
         waits = {"attempt": 0, "waiting_since": float(at)}
@@ -124,7 +125,7 @@ def test_explain_range_of_skipped_occurrences_covers_each_despite_a_record_in_be
     clock.set(NOON + 20 * HOUR)
     store = tables.run_store()
     ranged = SkippedRange(int(NOON) + 2 * HOUR, int(NOON) + 9 * HOUR, 8, "missed")
-    for record in Skipping(store, clock, 90).records(standing, [ranged]):
+    for record in Skipping(store, clock, 90, RunCounts(tables.run_counts(), clock)).records(standing, [ranged]):
         assert store.write(record, None) is None
     store.write(runs.run(hourly, RunState.SUCCEEDED, after=4 * HOUR), None)
     store.write(runs.run(hourly, RunState.SUCCEEDED, after=4 * HOUR + 5, suffix=".mabcdefgh"), None)

@@ -32,6 +32,8 @@ for line in sys.stdin:
 SETTINGS = {
     "STAGE": "local",
     "SHARDS": "2",
+    "RUN_INDEX_PARTITIONS": "8",
+    "LIST_SUCCESSES": "true",
     "LOOKAHEAD_SECONDS": "300",
     "HORIZON_SECONDS": "840",
     "RUN_RETENTION_DAYS": "90",

@@ -72,7 +72,7 @@ def test_job_history_every_change_is_recorded_and_logged_with_its_principal(api:
     newest, oldest = history(api)
     assert (newest["action"], newest["principal"], newest["at"]) == (action, "bob", "2026-11-21T12:00:01.000Z")
     assert (oldest["action"], oldest["principal"], oldest["revision"]) == ("created", "anna", 1)
-    assert [line["principal"] for line in api.wait_queues] == ["anna", "bob", "bob"]
+    assert [line["principal"] for line in api.log_lines] == ["anna", "bob", "bob"]
 
 
 def test_job_history_owner_change_is_recorded(api: ApiClient) -> None:
@@ -121,7 +121,7 @@ def test_job_history_edit_shows_changed_values_and_its_log_entry_names_the_field
     newest = history(api)[0]
     assert newest["revision"] == 2
     assert newest["changes"] == [{"field": "payload"}, {"field": "timeout_seconds", "before": 30, "after": 60}]
-    assert api.wait_queues[1]["fields"] == ["payload", "timeout_seconds"]
+    assert api.log_lines[1]["fields"] == ["payload", "timeout_seconds"]
     assert "hunter2" not in api.log.getvalue()
 
 
@@ -134,9 +134,11 @@ def test_job_history_request_without_changes_leaves_no_record(api: ApiClient) ->
 def test_job_history_repeated_request_with_the_same_key_is_one_record(api: ApiClient) -> None:
     for _ in range(2):
         event = json_event("POST", f"{PATH}/backfill", HOUR, headers={"idempotency-key": "once"})
-        assert as_(api, "bob").send(event).status == 202
+        answer = as_(api, "bob").send(event)
+        assert answer.status == 202
     assert [one["action"] for one in history(api)] == ["backfilled", "created"]
-    assert history(api)[0]["facts"]["runs"] == 10
+    facts = history(api)[0]["facts"]
+    assert (facts["runs"], facts["suffix"]) == (10, answer.json["suffix"])
 
 
 def test_job_history_remains_readable_after_deletion_and_continues_with_the_recreated_job(api: ApiClient) -> None:
@@ -197,4 +199,4 @@ def test_job_history_principal_without_tokens_is_the_iam_caller_or_local(
 def test_job_history_unauthenticated_caller_has_no_principal_in_the_log(api: ApiClient) -> None:
     api.caller = {}
     api.send(api_event("GET", "/v1/health", content_type=None))
-    assert "principal" not in api.wait_queues[-1]
+    assert "principal" not in api.log_lines[-1]

@@ -299,7 +299,7 @@ def test_jobs_with_a_quarantined_cursor_show_its_error(api: ApiClient, tables: T
 
 def test_jobs_creation_writes_one_log_entry_with_the_id(api: ApiClient) -> None:
     created(api, id="nightly")
-    (line,) = api.wait_queues
+    (line,) = api.log_lines
     assert (line["action"], line["job_id"], line["tenant"], line["status"]) == (
         "job_created",
         "nightly",

@@ -206,7 +206,7 @@ def test_keys_signed_key_runs_the_job_only_with_a_signature_of_the_body(api: Api
         assert answer.headers["www-authenticate"] == "Bearer"
     listed = as_owner(api, "GET", "/v1/keys").text
     assert secret not in listed
-    assert secret not in json.dumps(api.wait_queues)
+    assert secret not in json.dumps(api.log_lines)
 
 
 def test_keys_signature_is_of_the_bytes_that_were_sent(api: ApiClient) -> None:
@@ -410,7 +410,7 @@ def test_keys_key_is_in_no_log_line_or_answer(api: ApiClient) -> None:
             answer = api.send(api_event(method, path, body="{"))
             assert secret not in answer.text
             assert secret not in repr(answer.headers)
-    lines = json.dumps(api.wait_queues)
+    lines = json.dumps(api.log_lines)
     assert secret not in lines
     assert f"key:{made['id']}" in lines
 

@@ -1,16 +1,17 @@
 """Concurrency limits over HTTP."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from duecourse.domain.ids import key_line
-from duecourse.domain.runs.overlap import Lock
+from duecourse.domain.ids import key_queue
+from duecourse.domain.runs.overlap import KeyLimit, Lock
 from duecourse.gates.breaker import BreakerGate, BreakerState, replaced
 from duecourse.testing.clock import SettableClock
-from duecourse.testing.faults import after, around
+from duecourse.testing.faults import after, around, before
 from tests.support.api import BODY, Answered, ApiClient
-from tests.support.api_events import json_event
+from tests.support.api_events import api_event, json_event
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
 
@@ -70,6 +71,67 @@ def test_limits_are_written_read_listed_and_deleted(api: ApiClient) -> None:
     assert deleted == "The key crm-eu has no stored limit; the limits of its jobs apply."
 
 
+def put_if(api: ApiClient, concurrency: int, **headers: str) -> Answered:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return api.send(json_event("PUT", "/v1/limits/crm-eu", {"concurrency": concurrency}, headers=named))
+
+
+def delete_if(api: ApiClient, etag: str) -> Answered:
+    event = api_event("DELETE", "/v1/limits/crm-eu", headers={"if-match": etag}, content_type=None)
+    return api.send(event)
+
+
+def refused(answer: Answered) -> str:
+    assert (answer.status, answer.json["type"]) == (412, "/problems/etag-mismatch")
+    return str(answer.json["detail"])
+
+
+def test_limits_change_of_an_earlier_version_is_refused(api: ApiClient) -> None:
+    assert "The limit does not exist" in refused(put_if(api, 5, if_match="*"))
+    made = put_if(api, 5, if_none_match="*")
+    first = made.headers["etag"]
+    assert (made.status, api.get("/v1/limits/crm-eu").headers["etag"]) == (201, first)
+    second = put_if(api, 6, if_match=first).headers["etag"]
+    assert second != first
+    detail = refused(put_if(api, 7, if_match=first))
+    assert detail.startswith(f"The limit now has the version {second}; read it again")
+    refused(put_if(api, 7, if_none_match="*"))
+    refused(delete_if(api, first))
+    assert api.get("/v1/limits/crm-eu").json["concurrency"] == 6
+    assert put_if(api, 7, if_match="*").status == 200
+    third = api.get("/v1/limits/crm-eu").headers["etag"]
+    assert delete_if(api, third).status == 204
+    assert delete_if(api, third).status == 404
+
+
+def test_limits_change_that_loses_a_race_is_refused(api: ApiClient) -> None:
+    first = put(api, 5).headers["etag"]
+    limits = api.jobs.key_limits
+    changed = KeyLimit("default", "crm-eu", {"concurrency": 9}, NOON + 1, "anna")
+    api.jobs.key_limits = around(limits, replace=before(lambda: limits.put(changed), times=1))
+    refused(put_if(api, 6, if_match=first))
+    api.jobs.key_limits = around(limits, delete=before(lambda: limits.put(changed), times=1))
+    refused(delete_if(api, first))
+    assert api.get("/v1/limits/crm-eu").json["concurrency"] == 9
+
+
+def test_limits_conditional_change_whose_response_is_lost_is_not_refused(api: ApiClient) -> None:
+    first = put(api, 5).headers["etag"]
+    limits = api.jobs.key_limits
+    api.jobs.key_limits = around(limits, replace=unanswered)
+    changed = put_if(api, 6, if_match=first)
+    assert (changed.status, changed.json["concurrency"]) == (200, 6)
+    api.jobs.key_limits = around(limits, delete=unanswered)
+    assert delete_if(api, changed.headers["etag"]).status == 204
+    assert limits.get("default", "crm-eu") is None
+
+
+def unanswered(write: Callable[..., bool], *arguments: Any) -> bool:
+    """A conditional write that was sent twice: the first one took effect, and the second one reports a conflict."""
+    assert write(*arguments)
+    return write(*arguments)
+
+
 def test_limits_limit_that_is_deleted_before_the_answer_is_shown_without_it(api: ApiClient) -> None:
     limits = api.jobs.key_limits
     api.jobs.key_limits = around(limits, put=after(lambda: limits.delete("default", "crm-eu")))
@@ -88,7 +150,7 @@ def test_limits_pages_follow_their_cursor(api: ApiClient) -> None:
 
 
 def test_limits_active_run_is_shown_and_its_place_can_be_released(api: ApiClient) -> None:
-    assert api.runs.lock("default", key_line("crm-eu"), Lock(HOLDER, NOON + 60, 2), None) is None
+    assert api.runs.lock("default", key_queue("crm-eu"), Lock(HOLDER, NOON + 60, 2), None) is None
     active = [{"id": HOLDER, "job_id": "report", "state": None, "started_at": None}]
     assert api.get("/v1/limits/crm-eu").json["active"] == active
     assert release(api, "report.20261121T115800Z").json["type"] == "/problems/no-place"
@@ -220,7 +282,7 @@ def test_limits_job_with_a_breaker_shows_it(api: ApiClient) -> None:
 
 def test_limits_breaker_is_stored_and_its_state_is_shown(tables: Tables) -> None:
     lines, clock = tables.wait_queues(), SettableClock(NOON)
-    api = ApiClient.over(tables, clock, workflows=tables.workflows(clock), waiting_lines=lines)
+    api = ApiClient.over(tables, clock, workflows=tables.workflows(clock), wait_queues=lines)
     made = api.send(json_event("PUT", "/v1/limits/crm-eu", {"breaker": {"failures": 3}})).json
     assert (made["concurrency"], made["rate"], made["breaker"]) == (None, None, {"failures": 3, "open_seconds": 60})
     opened = BreakerState(3, int(NOON) + 60, 60)
@@ -240,7 +302,7 @@ def test_limits_breaker_is_stored_and_its_state_is_shown(tables: Tables) -> None
 def test_limits_key_is_held_and_closed(tables: Tables) -> None:
     clock = SettableClock(NOON)
     lines = tables.wait_queues()
-    api = ApiClient.over(tables, clock, workflows=tables.workflows(clock), waiting_lines=lines)
+    api = ApiClient.over(tables, clock, workflows=tables.workflows(clock), wait_queues=lines)
     held = api.send(json_event("POST", "/v1/limits/crm-eu/hold", {"seconds": 60})).json
     assert (held["paused_until"], held["breaker_state"]) == ("2026-11-21T12:01:00.000Z", "open")
     closed = api.send(json_event("POST", "/v1/limits/crm-eu/close", None)).json

@@ -239,14 +239,14 @@ def test_progress_worker_does_not_start_ended_work(api, job, queue, state):
 
 
 def test_progress_worker_drops_the_message_of_a_superseded_attempt(api, job, queue):
-    recorded(api, replace(waiting_run(job), attempt=3))
+    recorded(api, varied(waiting_run(job), attempt=3))
     working(api, queue, lambda run: None)
     assert len(api.wheel.sent) == 0
     assert len(queue.deleted) == 1
 
 
 def test_progress_worker_drops_a_message_with_an_invalid_token(api, job, queue):
-    recorded(api, replace(waiting_run(job), callback_hash="0" * 64))
+    recorded(api, varied(waiting_run(job), callback_hash="0" * 64))
     working(api, queue, lambda run: None)
     assert len(api.wheel.sent) == 0
     assert len(queue.deleted) == 1

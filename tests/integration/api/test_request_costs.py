@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
+from benchmarks.wire.metered import Metered
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, Step
-from duecourse.ports import Depth, InlineExecutor
+from duecourse.ports import Depth
 from duecourse.testing.clock import SettableClock
-from duecourse.usecases.runs.all_runs import AllRuns
 from tests.support import runs
 from tests.support.api import BODY, HTTP_TARGET, Answered, ApiClient, api_settings
 from tests.support.api_events import api_event, json_event
@@ -213,19 +212,70 @@ def test_request_costs_workflow_is_charged_by_its_steps_before_validation(
     assert charged(api, lambda: put(api, jobs, dry=dry)) == cost
 
 
-@pytest.mark.parametrize(("jobs", "tokens"), [(39, 0), (40, 1), (41, 1)])
-def test_request_costs_list_of_all_runs_takes_a_query_per_job_and_a_further_token_per_forty(
-    api: ApiClient, counted: Counted, jobs: int, tokens: int
+@pytest.mark.parametrize("jobs", [1, 41])
+def test_request_costs_list_of_all_runs_takes_as_many_queries_for_any_number_of_jobs(
+    api: ApiClient, counted: Counted, jobs: int
 ) -> None:
     for number in range(jobs):
         made = stored_job(api.jobs, id=f"job-{number:02}")
         assert api.runs.write(run(made, RunState.SUCCEEDED), None) is None
     counted.queries = 0
-    assert len(api.get("/v1/runs", state="SUCCEEDED", limit="100").json["items"]) == min(jobs, 40)
-    assert counted.queries == min(jobs, 40) + 1
-    paid = list[int]()
-    AllRuns(api.jobs, api.runs, api.clock, InlineExecutor()).page("default", RunFilter(), limit=100, charge=paid.append)
-    assert paid == [1 + tokens], "the request's own token pays for the first one"
+    assert len(api.get("/v1/runs", state="SUCCEEDED", limit="100").json["items"]) == jobs
+    assert counted.queries == 8
+
+
+@pytest.mark.parametrize(
+    ("payload", "units"),
+    [
+        # The job, its cursor and their indexes; the tombstone, the change record and the quota.
+        ("small", 3 + 3 + 2 + 2 + 2),
+        ("x" * 5_000, 3 + 3 + 2 + 2 + 2 + 2 * 5),
+    ],
+    ids=["payload in the job", "payload with its own item"],
+)
+def test_request_costs_deletion_writes_only_items_that_exist(
+    tables: Tables, clock: SettableClock, payload: str, units: int
+) -> None:
+    metered = Metered(tables.client)
+    api = ApiClient.over(replace(tables, client=metered), clock, counters=tables.limits())
+    assert api.post(BODY | {"id": "nightly", "schedule": "0 2 * * *", "payload": payload}).status == 201
+    assert api.send(json_event("PATCH", "/v1/jobs/nightly", {"name": "Nightly"})).status == 200
+    metered.clear()
+    assert api.delete("/v1/jobs/nightly").status == 204
+    assert metered.written == units
+    assert "PAYLOAD" not in str([item["SK"] for item in items_of(tables)])
+
+
+@pytest.mark.parametrize(
+    ("body", "key", "units"),
+    [
+        # The request and its change record.
+        ({}, None, 1 + 1),
+        ({"payload": {"n": 1}}, "k", 1 + 1),
+        # It has no change record, like all delayed runs.
+        ({"delay_seconds": 60}, "k", 1),
+        # Its entry in the list, the count of the hour, and its timer with its index.
+        ({"delay_seconds": 7200}, "k", 1 + 1 + 1 + 2),
+    ],
+    ids=["plain", "with a key", "soon", "later"],
+)
+def test_request_costs_manual_run_writes_each_item_once(
+    tables: Tables, clock: SettableClock, body: dict[str, Any], key: str | None, units: int
+) -> None:
+    metered = Metered(tables.client)
+    through = replace(tables, client=metered)
+    api = ApiClient.over(through, clock, counters=through.limits())
+    assert api.post(BODY | {"id": "nightly", "schedule": "0 2 * * *"}).status == 201
+    metered.clear()
+    headers = {} if key is None else {"idempotency-key": key}
+    assert api.send(json_event("POST", "/v1/jobs/nightly/run", body, headers=headers)).status == 202
+    metered.units.pop("TENANT RATE", None)
+    assert metered.written == units
+
+
+def items_of(tables: Tables) -> list[Any]:
+    """All items of the jobs table."""
+    return tables.client.scan(TableName=tables.jobs)["Items"]  # type: ignore[no-any-return]
 
 
 def client(tables: Tables, clock: SettableClock, **changes: Any) -> ApiClient:
@@ -313,7 +363,7 @@ def test_request_costs_excessive_requests_of_a_tenant_are_rejected_with_a_retry_
     refused = api.get("/v1/jobs")
     assert (refused.json["type"], refused.headers["retry-after"]) == ("/problems/too-many-requests", "1")
     assert refused.json["request_id"]
-    assert api.wait_queues[-1]["problem"] == "too-many-requests"
+    assert api.log_lines[-1]["problem"] == "too-many-requests"
     clock.advance(1)
     assert [api.get("/v1/jobs").status for _ in range(3)] == [200, 200, 429]
 

@@ -78,6 +78,7 @@ def test_runs_occurrences_sent_on_creation_are_queued(api: ApiClient) -> None:
         "finished_at": None,
         "attempt_started_at": None,
         "next_attempt_at": None,
+        "duration_seconds": None,
         "lateness_seconds": None,
         "attempts": 0,
         "max_attempts": 4,
@@ -124,7 +125,7 @@ def test_runs_list_shows_times_and_result_of_a_run(api: ApiClient, world: World)
     (run,) = page(api)["items"]
     assert run["state"] == "SUCCEEDED"
     assert run["started_at"] == run["finished_at"] == "2026-11-21T12:01:00.000Z"
-    assert run["lateness_seconds"] == 0
+    assert (run["lateness_seconds"], run["duration_seconds"]) == (0, 0)
     assert (run["attempts"], run["max_attempts"], run["result"]) == (1, 4, "fine")
 
 

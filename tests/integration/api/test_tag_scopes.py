@@ -38,10 +38,12 @@ LIST = "shows what has the tag"
 WRITTEN = "the job that is written decides"
 NO_JOB = "concerns no job"
 REFUSED = "needs the whole scope"
+OF_THE_CREATOR = "the tags of its creator decide"
 
 MEANING = {
     ("POST", "/v1/jobs"): WRITTEN,
     ("GET", "/v1/jobs"): LIST,
+    ("GET", "/v1/job-summaries"): LIST,
     ("POST", "/v1/jobs/batch"): WRITTEN,
     ("POST", "/v1/jobs/spread"): WRITTEN,
     ("POST", "/v1/jobs/pause"): REFUSED,
@@ -71,6 +73,11 @@ MEANING = {
     ("POST", "/v1/runs/<run_id>/rerun"): OF_A_JOB,
     ("GET", "/v1/dead-letters"): LIST,
     ("POST", "/v1/dead-letters/redrive"): REFUSED,
+    ("POST", "/v1/operations"): OF_A_JOB,
+    ("POST", "/v1/operations/estimate"): OF_A_JOB,
+    ("GET", "/v1/operations"): LIST,
+    ("GET", "/v1/operations/<operation_id>"): OF_THE_CREATOR,
+    ("POST", "/v1/operations/<operation_id>/cancel"): OF_THE_CREATOR,
     ("GET", "/v1/workflows"): LIST,
     ("GET", "/v1/workflows/<workflow_id>"): OF_A_JOB,
     ("PUT", "/v1/workflows/<workflow_id>"): WRITTEN,
@@ -140,6 +147,8 @@ def test_tag_scopes_neither_show_nor_change_resources_without_the_tag(tenants: T
     elif path == "/v1/jobs/batch":
         (item,) = answer.json["items"]
         assert (item["status"], item["problem"]["errors"][0]["pointer"]) == (403, "/jobs/0/tags")
+    elif MEANING[method, path] is OF_THE_CREATOR:
+        assert (answer.status, kind(answer)) == (404, "unknown-operation")
     elif MEANING[method, path] is not NO_JOB:
         assert refused(answer), answer.text
         assert OTHER in answer.json["detail"] or "without a tag" in answer.json["detail"]
@@ -295,6 +304,14 @@ def test_tag_scopes_caller_with_several_tags_selects_the_tag_to_list(tenants: Te
         assert refused(tenants.api.get(path, tag="another"))
         assert found(tenants.api.get(path, tag=TAG))
         assert tenants.api.get(path, tag=OTHER).json["items"] == []
+
+
+def test_tag_scopes_list_of_named_jobs_omits_jobs_without_the_tag(tenants: Tenants) -> None:
+    tenants.api.caller = caller(TAG)
+    named = ",".join(found(tenants.api.get("/v1/jobs")))
+    assert found(tenants.api.get("/v1/jobs", ids=named)) == set(named.split(","))
+    tenants.api.caller = caller(OTHER)
+    assert tenants.api.get("/v1/jobs", ids=named).json["items"] == []
 
 
 def test_tag_scopes_give_no_access_to_runs_of_a_removed_job(tenants: Tenants) -> None:
@@ -487,6 +504,21 @@ def test_tag_scopes_action_on_a_step_run_starts_no_job_of_another_tag(
     assert tenants.of_the_owner() == before
     tenants.api.caller = caller(TAG, OTHER)
     assert tenants.api.post({}, f"/v1/runs/{run_id}/{command}").status == 202
+
+
+@pytest.mark.parametrize("tags", [(OTHER,), (TAG,), (TAG, OTHER)])
+def test_tag_scopes_operation_skips_runs_of_workflows_with_a_job_of_another_tag(
+    tenants: Tenants, tags: tuple[str, ...]
+) -> None:
+    put_both(tenants, *tags)
+    add_run(tenants, MINE, RunState.DEAD)
+    tenants.api.clock.advance(60)
+    body = {"kind": "redrive", "job_id": MINE}
+    tenants.api.caller = caller(TAG)
+    answer = tenants.api.post(body, "/v1/operations/estimate")
+    assert answer.json == {"runs": 0, "skipped": {"out_of_scope": 1}, "more": False}
+    tenants.api.caller = caller(TAG, OTHER)
+    assert tenants.api.post(body, "/v1/operations/estimate").json["runs"] == 1
 
 
 def test_tag_scopes_cannot_change_a_workflow_run_with_an_unknown_graph(tenants: Tenants) -> None:

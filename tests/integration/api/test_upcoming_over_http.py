@@ -6,7 +6,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -15,8 +15,12 @@ from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.jobs.upcoming import LATE_SECONDS, Window
 from duecourse.ports import Outgoing
+from duecourse.stores.jobs import JobStore
+from duecourse.stores.table import Item, Table
 from duecourse.testing.clock import SettableClock
-from duecourse.usecases.jobs.upcoming import Upcoming
+from duecourse.testing.faults import around
+from duecourse.testing.stores import MemoryStores, Stores
+from duecourse.usecases.jobs.upcoming import FEW_JOBS, LOOKED_SECONDS, Upcoming
 from tests.support.api import BODY, ApiClient, api_settings
 from tests.support.jobs import NOON, stored_job
 from tests.support.limits import MemoryLimits
@@ -125,7 +129,7 @@ def test_upcoming_pages_add_up(tables: Tables) -> None:
     api = ApiClient.over(tables)
     for number in range(5):
         create(api, f"job-{number}", "0 */6 * * *")
-    coming = Upcoming(api.jobs, api.clock, jobs_read=3)
+    coming = Upcoming(api.jobs, tables.delayed_runs(), tables.tick_mark(), api.clock, jobs_read=3)
     window = Window(int(NOON), int(NOON) + 48 * 3600, 21600, int(NOON))
     first = coming.page("default", window, after=None)
     second = coming.page("default", window, after=first.following)
@@ -179,7 +183,9 @@ def test_upcoming_cost_of_counting_is_charged_in_advance(tables: Tables, schedul
         raise PermissionError
 
     with pytest.raises(PermissionError):
-        Upcoming(tables.job_store(clock), clock).page("default", window, after=None, charge=refuse)
+        Upcoming(tables.job_store(clock), tables.delayed_runs(), tables.tick_mark(), clock).page(
+            "default", window, after=None, charge=refuse
+        )
     assert paid[0] - 1 == pytest.approx(runs // 1000, abs=10)
 
 
@@ -249,7 +255,7 @@ def test_upcoming_rejected_message_does_not_fail_the_creation(
 ) -> None:
     api.wheel.refuse = lambda _: True
     created(api, id="steady")
-    line = api.wait_queues[-1]
+    line = api.log_lines[-1]
     assert (line["action"], line["job_id"], line["sent"], line["unsent"]) == ("job_created", "steady", 0, 12)
     (refused,) = map(json.loads, capsys.readouterr().out.splitlines())
     assert (refused["function"], refused["SendsRefused"]) == ("api", [12.0])
@@ -262,5 +268,59 @@ def test_upcoming_queue_error_does_not_fail_the_creation(tables: Tables, clock: 
 
     api = ApiClient.over(tables, clock, lanes=Broken())
     created(api, id="steady")
-    line = api.wait_queues[-1]
+    line = api.log_lines[-1]
     assert (line["unsent"], line["send_error"]) == (12, "ConnectionError: no route to the queue")
+
+
+MANY = FEW_JOBS + 1
+
+
+def many(tables: Stores, clock: SettableClock, limited: int = 0) -> ApiClient:
+    """The API of a tenant with so many jobs that their cursors are not read. Some are `limited` to five runs."""
+    api = ApiClient.over(tables, clock, mark=tables.tick_mark())
+    for number in range(MANY):
+        create(api, f"job-{number:03}", "0 * * * *", **({"max_runs": 5} if number < limited else {}))
+    return api
+
+
+def test_upcoming_of_many_jobs_reads_only_the_cursors_that_decide(clock: SettableClock) -> None:
+    stores, reads = MemoryStores(), Counter[str]()
+
+    def get_many(read: Any, table: Table, keys: Iterable[Item], **given: Any) -> Any:
+        wanted = list(keys)
+        reads.update(each["SK"]["S"] for each in wanted)
+        return read(table, wanted, **given)
+
+    many(stores, clock, limited=3)
+    jobs = JobStore(around(stores.both(), get_many=get_many), shards=1, clock=clock)
+    coming = Upcoming(jobs, stores.delayed_runs(), stores.tick_mark(), clock)
+    window = Window(int(NOON), int(NOON) + 48 * 3600, 3600, int(NOON) + 1)
+
+    def read() -> tuple[int, int]:
+        reads.clear()
+        page = coming.page("default", window, after=None)
+        return page.runs, reads["CURSOR"]
+
+    runs = 47 * (MANY - 3) + 5 * 3
+    assert read() == (runs, MANY), "no tick has looked for overdue work"
+    stores.tick_mark().mark(clock.now(), frozenset({1}))
+    assert read() == (runs, MANY), "a shard has overdue work"
+    stores.tick_mark().mark(clock.now(), frozenset())
+    assert read() == (runs, 3)
+    broken = jobs.get_cursor("default", "job-050")
+    assert broken is not None
+    stores.cursor_store(clock).quarantine(broken, "it makes no sense")
+    assert read() == (runs - 47, 4)
+    clock.advance(LOOKED_SECONDS + 1)
+    assert read()[1] == MANY, "the last tick was too long ago"
+
+
+def test_upcoming_of_many_jobs_names_a_late_job_once_a_tick_has_seen_it(clock: SettableClock) -> None:
+    stores = MemoryStores()
+    api, ticks = many(stores, clock), stores.tick_mark()
+    clock.advance(3600 + 61)
+    ticks.mark(clock.now(), frozenset())
+    assert counted(api)["late"] == 0
+    ticks.mark(clock.now(), frozenset({0}))
+    found = counted(api)
+    assert (found["late"], found["late_jobs"][:2]) == (MANY, ["job-000", "job-001"])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.runs.states import RunState, reason_of
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
@@ -186,6 +186,9 @@ def test_workflows_list_contains_workflows_and_no_other_jobs(desk: Desk) -> None
     rest = desk.api.get("/v1/workflows", limit="1", cursor=page.json["next_cursor"])
     assert [item["id"] for item in rest.json["items"]] == ["b"]
     assert "jobs" not in page.json["items"][0]
+    assert "last_runs" not in page.json["items"][0]
+    with_runs = desk.api.get("/v1/workflows", runs="20")
+    assert [item["last_runs"] for item in with_runs.json["items"]] == [[], []]
 
 
 # --- a dry run
@@ -388,7 +391,7 @@ def test_workflows_deletion_ends_a_redriven_step_of_an_ended_run(
     desk.world.caller.answer = lambda call: later if call.job.id == "stuck" else failing("extract")(call)
     desk.world.until(NOON + 130)
     (run,) = desk.world.runs("nightly")
-    assert (run.state, reason_of(run)) == ended
+    assert (run.state, run.reason) == ended
     desk.world.caller.answer = lambda _: Failed("later", code="http.503")
     desk.patch("extract", {"retry": {"max_attempts": 9}})
     desk.api.post({}, "/v1/runs/extract.20261121T120100Z/redrive")
@@ -397,7 +400,7 @@ def test_workflows_deletion_ends_a_redriven_step_of_an_ended_run(
     assert desk.api.delete("/v1/jobs/nightly").status == 204
     desk.world.until(NOON + 140)
     (step,) = desk.world.runs("extract")
-    assert (step.state, reason_of(step)) == (RunState.CANCELLED, "workflow_over")
+    assert (step.state, step.reason) == (RunState.CANCELLED, "workflow_over")
     assert desk.world.runs("nightly") == [run]
 
 

@@ -477,6 +477,12 @@ def test_apply_prunes_nothing_for_empty_input(run: Run, api: ServedApi, folder: 
     assert "would remove all jobs of the owner" in refused.stderr
     assert api.written == before
 
+    (folder / "empty").mkdir()
+    empty = ("apply", "-f", str(folder / "empty"), "--owner", "billing", "--prune", "--yes")
+    assert "contains no file" in run(*empty).stderr
+    wanted = run(*empty, "--allow-empty")
+    assert (wanted.exit_code, "0 to change, 6 to remove" in wanted.stdout) == (0, True), wanted.output
+
 
 def test_apply_reads_json_that_is_not_valid_yaml(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "odd.json"

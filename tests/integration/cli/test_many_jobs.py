@@ -190,3 +190,25 @@ def test_bulk_jobs_planned_pause_of_a_job_without_a_schedule_is_not_confirmed(ru
         "1 job could not be changed because of concurrent changes, or because they have no schedule: bill-0"
         in many.stderr
     )
+
+
+def test_bulk_jobs_are_deleted_by_id_or_by_tag_after_a_plan(run: Run, desk: Desk) -> None:
+    no = run("jobs", "delete", "--tag", "billing", text="n\n")
+    assert no.exit_code == 1
+    assert "- job bill-0\n" in no.stdout
+    assert "plan: 0 to create, 0 to change, 5 to remove\n" in no.stdout
+    two = run("jobs", "delete", "bill-0", "bill-1", "bill-0", "--yes")
+    assert (two.exit_code, "applied: 2 changes" in two.stdout) == (0, True), two.output
+    assert run("jobs", "delete", "--tag", "billing", "--yes").exit_code == 0
+    assert desk.api.get("/v1/jobs").json["items"] == []
+    assert "no job has the tag billing" in run("jobs", "delete", "--tag", "billing", "--yes").stderr
+    assert run("jobs", "delete", "bill-0", "--tag", "billing").exit_code == 2
+    assert run("jobs", "delete").exit_code == 2
+
+
+def test_bulk_jobs_of_a_workflow_are_deleted_after_the_workflow(run: Run) -> None:
+    step = {"job_id": "extract", "job": {"target": HTTP_TARGET, "tags": ["etl"]}}
+    body = json.dumps({"schedule": None, "jobs": {"extract": step}})
+    assert run("workflows", "put", "etl", text=body).exit_code == 0
+    done = run("jobs", "delete", "extract", "etl", "--yes")
+    assert (done.exit_code, done.stdout.splitlines()[-3:-1]) == (0, ["workflow etl removed", "job extract removed"])

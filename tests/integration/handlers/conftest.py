@@ -70,11 +70,16 @@ def environ(stage: Stage, ministack: str) -> dict[str, str]:
         "JOBS_TABLE": stage.tables.jobs,
         "RUNS_TABLE": stage.tables.runs,
         "SHARDS": "1",
+        "RUN_INDEX_PARTITIONS": "8",
+        "LIST_SUCCESSES": "true",
         "SHARD_QUEUE_URL": stage.shard_queue,
         "LETTERS_URLS": stage.lane,
+        "ACCOUNT_CONCURRENCY": "1000",
         "ARCHIVE_SOURCE": "91eaeb7e-c976-1234-9451-8709db01f137",
         "PING_URL": "none",
-        "LATE_SECONDS": "5",
+        "FAILED_SHARE": "0.4",
+        "REQUESTS_PER_SECOND": "50",
+        "BURST": "100",
         "LOOKAHEAD_SECONDS": "300",
         "HORIZON_SECONDS": "840",
         "RUN_RETENTION_DAYS": "90",
@@ -118,7 +123,7 @@ def function(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterat
             monkeypatch.setenv(variable, value)
         imported.add(f"functions.{name}.handler")
         module = import_module(f"functions.{name}.handler")
-        started.append(getattr(module, CACHES[name]))
+        started.extend(getattr(module, each) for each in (CACHES[name], "_stops") if hasattr(module, each))
         module.logger.registered_handler.stream = Stdout()
         for cached in (*started, clients):
             cached.cache_clear()

@@ -10,7 +10,7 @@ from zipfile import ZipFile
 import pytest
 
 from scripts.generated import DOCUMENT, FILES, PACKAGE, STAMP
-from tests.integration.packaging.test_wheel import link, needed
+from tests.support.distributions import link, needed
 from tests.support.template import ROOT
 from tests.support.tree_copy import Copy
 

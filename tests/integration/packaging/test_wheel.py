@@ -2,14 +2,14 @@
 
 import subprocess
 import sys
-from importlib.metadata import PathDistribution, distribution
+from importlib.metadata import PathDistribution
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
+from tests.support.distributions import link, needed
 from tests.support.http_target import answering, http_target
 from tests.support.template import ROOT
 
@@ -28,24 +28,6 @@ def build(project: Path, folder: Path) -> Path:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The unpacked wheel of `duecourse`."""
     return build(ROOT, tmp_path_factory.mktemp("wheel"))
-
-
-def needed(lines: list[str] | None, extra: str = "") -> set[str]:
-    """The distributions that these requirements ask for on this machine, and what those need."""
-    found: set[str] = set()
-    for requirement in map(Requirement, lines or ()):
-        if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
-            more = distribution(requirement.name).requires
-            found |= {canonicalize_name(requirement.name), *needed(more, *requirement.extras)}
-    return found
-
-
-def link(site: Path, packages: set[str]) -> None:
-    """Install these distributions into a folder."""
-    for package in packages:
-        files = distribution(package).files or []
-        for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
-            (site / top).symlink_to(Path(str(distribution(package).locate_file(top))))
 
 
 def run(wheel: Path, tmp_path: Path, program: str, extra: str = "") -> str:

@@ -1,14 +1,18 @@
 """A run that stands for all that was missed and the runs of those occurrences share nothing, whoever comes first."""
 
+from collections import Counter
+from typing import Any
+
 import pytest
 
-from duecourse.domain.jobs.job import MissedMode, MissedPolicy, Overlap
+from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.testing.faults import around, throttled
+from duecourse.usecases.dispatch.claim import CATCH_UP_RUNS
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE
-from tests.support.world import World
+from tests.support.world import Killed, World, dying
 
 S, K = RunState.SUCCEEDED, RunState.SKIPPED
 
@@ -69,6 +73,81 @@ def test_catch_up_covers_a_late_run_that_then_does_not_run_again(world: World) -
     world.until(NOON + 1330)
     assert answered(world) == list(range(60, 1321, 60))
     assert len(world.caller.runs) == 5
+
+
+def in_queues(world: World) -> Counter[tuple[str, str]]:
+    """How many messages of jobs of a kind are in the lane's queue for seats, and how many in its bulk queue."""
+    return Counter(
+        (held.message.job_id.partition("-")[0], "bulk" if held.message.bulk else "seats") for held in world.wheel._held
+    )
+
+
+def hourly(world: World, jobs: int, kind: str, **changes: Any) -> None:
+    """Add hourly jobs with a seat."""
+    for number in range(jobs):
+        world.add(job("0 * * * *", id=f"{kind}-{number}", seated=True, **changes))
+
+
+def test_catch_up_beyond_a_minutes_work_of_a_lane_goes_through_its_bulk_queue(world: World) -> None:
+    hourly(world, CATCH_UP_RUNS + 2, "normal")
+    hourly(world, 3, "low", priority=Lane.LOW)
+    world.until(NOON + 5 * 3600 + 600, ticking=False)
+    world.dispatch()
+    assert in_queues(world) == {("normal", "seats"): CATCH_UP_RUNS, ("normal", "bulk"): 2, ("low", "seats"): 3}
+
+
+def test_catch_up_of_one_job_is_not_divided_between_the_queues_and_leaves_room_for_others(world: World) -> None:
+    every = MissedPolicy(MissedMode.RUN_ALL, max_missed=100)
+    world.add(job("* * * * *", id="many-0", seated=True, missed=every))
+    hourly(world, CATCH_UP_RUNS, "few")
+    world.until(NOON + 5 * 3600 + 600, ticking=False)
+    world.dispatch()
+    found = in_queues(world)
+    assert (found["many", "bulk"], found["few", "seats"], found["few", "bulk"]) == (100, CATCH_UP_RUNS, 0)
+
+
+def test_catch_up_that_goes_through_the_bulk_queue_leaves_runs_on_time_in_the_queue_for_seats(world: World) -> None:
+    every = MissedPolicy(MissedMode.RUN_ALL, max_missed=70)
+    world.add(job("* * * * *", id="many-0", seated=True, missed=every, overlap=Overlap.QUEUE))
+    world.until(NOON + 5 * 3600 + 30, ticking=False)
+    world.dispatch()
+    queued = [(held.message.caught_up_at is not None, held.message.bulk) for held in world.wheel._held]
+    assert set(queued) == {(True, True), (False, False)}
+
+
+def test_catch_up_in_the_next_round_starts_in_the_queue_for_seats_again(world: World) -> None:
+    hourly(world, CATCH_UP_RUNS + 1, "first")
+    world.until(NOON + 3600 + 600, ticking=False)
+    world.dispatch()
+    hourly(world, 2, "second")
+    before = in_queues(world)
+    assert (before["first", "seats"], before["first", "bulk"]) == (CATCH_UP_RUNS, 1)
+    world.dispatch()
+    assert in_queues(world) - before == {("second", "seats"): 2}
+
+
+def test_catch_up_through_both_queues_runs_each_job_once(world: World) -> None:
+    hourly(world, CATCH_UP_RUNS + 5, "job")
+    world.until(NOON + 3600 + 600, ticking=False)
+    world.dispatch()
+    world.work()
+    assert len(world.caller.runs) == len(set(world.caller.runs)) == CATCH_UP_RUNS + 5
+
+
+def test_catch_up_sent_again_by_the_next_round_runs_once_even_if_its_queue_has_changed(world: World) -> None:
+    hourly(world, CATCH_UP_RUNS, "job")
+    world.until(NOON + 3600 + 600, ticking=False)
+    with pytest.raises(Killed):
+        world.dispatch(dying(world.cursors))
+    world.add(job("0 * * * *", id="and-0", seated=True))
+    world.dispatch()
+    sent = in_queues(world)
+    assert (sent["job", "seats"] + sent["job", "bulk"], sent["and", "bulk"] + sent["job", "bulk"]) == (
+        2 * CATCH_UP_RUNS,
+        1,
+    )
+    world.work()
+    assert len(world.caller.runs) == len(set(world.caller.runs)) == CATCH_UP_RUNS + 1
 
 
 @pytest.mark.parametrize("mode", MissedMode)

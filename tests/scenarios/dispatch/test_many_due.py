@@ -195,7 +195,8 @@ def test_dispatch_records_a_skipped_range_from_the_first_unrecorded_occurrence_i
     reads: list[str] = []
     runs = cast(RunStore, CountedStore(world.run_store, reads))
     first, last = int(NOON) + 1, int(NOON) + 600
-    (record,) = Skipping(runs, world.clock, 90).records(standing, [SkippedRange(first, last, 600, "missed")])
+    skipping = Skipping(runs, world.clock, 90, world.run_counts)
+    (record,) = skipping.records(standing, [SkippedRange(first, last, 600, "missed")])
     assert (record.occurrence, record.through, record.count) == (int(NOON) + 121, last, 480)
     assert reads.count("between") == 1
-    assert Skipping(runs, world.clock, 90).records(standing, [SkippedRange(first, first + 99, 100, "missed")]) == ()
+    assert skipping.records(standing, [SkippedRange(first, first + 99, 100, "missed")]) == ()

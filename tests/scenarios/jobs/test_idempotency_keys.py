@@ -14,6 +14,7 @@ from duecourse.ports import Call
 from duecourse.testing.faults import around
 from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON, job
+from tests.support.varied import varied
 from tests.support.world import World
 
 HOURLY = "30 * * * *"
@@ -88,7 +89,7 @@ def test_idempotency_key_of_a_run_started_by_an_older_version_is_kept_after_a_jo
     world.add(job(HOURLY, idempotency_key="{{occurrence}}", retry=replace(LATER, max_attempts=attempts)))
     present = world.run_store
     world.run_store = around(  # as of a version that kept no key in its records
-        present, write=lambda real, run, previous: real(replace(run, idempotency_key=None), previous)
+        present, write=lambda real, run, previous: real(varied(run, idempotency_key=None), previous)
     )
     world.until(DUE + 10)
     world.run_store = present

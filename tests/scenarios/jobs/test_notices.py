@@ -115,6 +115,23 @@ def test_notices_many_notices_of_a_job_become_five_and_a_digest_that_names_the_j
     assert digest["text"].endswith("List its runs: duecourse runs list report --since 2026-01-01T00:00:00Z")
 
 
+@pytest.mark.parametrize(
+    ("fault", "messages"), [(failing(OSError("throttled"), times=1), 3), (lost(OSError("no response"), times=1), 2)]
+)
+def test_notices_digest_is_delivered_once_if_its_mark_fails(scheduler: Scheduler, fault: Any, messages: int) -> None:
+    """Its second notice sends it again, and marks it. Without the mark, the repetition of that notice sends it too."""
+    create(scheduler, schedule="*/10 * * * * *", max_runs=12)
+    scheduler.target(lambda call: 200 if call.job_id == "tell" else 500)
+    stage = scheduler._stage
+    real, stage.note = stage.note, lambda report: None  # type: ignore[method-assign]
+    with stage.faulty("inputs", mark_sent=fault):
+        scheduler.advance(minutes=25)
+    stage.note = real  # type: ignore[method-assign]
+    assert fault.hits == 1
+    assert [each["cause"] for each in told(scheduler)] == ["dead"] * 5 + ["digest"]
+    assert len([each for each in stage.wheel.sent if each.message.job_id == "tell"]) == 5 + messages
+
+
 def test_notices_of_other_jobs_and_other_causes_are_counted_separately(scheduler: Scheduler) -> None:
     create(scheduler, "noisy", schedule="*/10 * * * * *", max_runs=12)
     create(scheduler, "quiet", schedule="4 * * * *", max_runs=1)
@@ -203,11 +220,9 @@ def test_notices_rule_that_names_no_job_does_not_stop_the_run(scheduler: Schedul
     [
         ("inputs", "put", failing(OSError("throttled"), times=1)),
         ("inputs", "put", lost(OSError("no response"), times=1)),
-        ("inputs", "mark_sent", failing(OSError("throttled"), times=1)),
-        ("inputs", "mark_sent", lost(OSError("no response"), times=1)),
         ("run_store", "write", Fault(_refused, times=1, when=lambda run, *_: getattr(run, "notified", False))),
     ],
-    ids=["put fails", "put is lost", "mark fails", "mark is lost", "record fails"],
+    ids=["put fails", "put is lost", "record fails"],
 )
 def test_notice_is_delivered_once_whatever_fails(scheduler: Scheduler, attribute: str, method: str, fault: Any) -> None:
     create(scheduler, max_runs=1)

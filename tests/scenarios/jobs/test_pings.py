@@ -269,6 +269,6 @@ def test_pings_report_names_the_problem_of_a_ping(world: World) -> None:
     world.add(job("1 12 * * *", ping_url=URL))
     world.until(NOON + 120)
     report = Report()
-    world.worker().effects.pings().send(URL, world.clock.now(), report)  # type: ignore[misc]
+    world.worker().effects.announcements.pings().send(URL, world.clock.now(), report)
     (event,) = report.events
     assert (event.action, event.facts["error"]) == ("ping_failed", "no time was left")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.job import Breaker, Completion, Concurrency, JobState, Overlap, Rate, RetryPolicy
-from duecourse.domain.runs.states import RunState, reason_of
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
 from duecourse.usecases.runs.requests import RunRequest
 from duecourse.usecases.runs.skip_next import SKIPPED
@@ -87,7 +87,7 @@ def test_recreated_job_run_under_a_cancelled_name_is_skipped_while_another_run_i
     office.run()
     world.until(NOON + 125)
     skipped = next(run for run in world.runs("tick-tock") if not run.suffix)
-    assert (skipped.state, reason_of(skipped)) == (K, "overlap")
+    assert (skipped.state, skipped.reason) == (K, "overlap")
 
 
 def called_off_before(world: World, anew: str = AT, **changes: Any) -> None:

@@ -1,7 +1,5 @@
 """Skipping what comes next, though it is enqueued already."""
 
-from dataclasses import replace
-
 import pytest
 
 from duecourse.domain.jobs.cursor import PlannedResume
@@ -12,6 +10,7 @@ from duecourse.usecases.jobs.job_errors import JobChangedError, KeyReusedError
 from duecourse.usecases.runs.requests import RunRequest
 from duecourse.usecases.runs.skip_next import SKIPPED, NothingToSkipError
 from tests.support.jobs import NOON, job
+from tests.support.parts import with_parts
 from tests.support.tables import Tables
 from tests.support.world import Killed, Office, World
 
@@ -114,7 +113,7 @@ def test_skip_next_that_was_interrupted_is_completed_by_its_repetition(anywhere:
     world.add(job("* * * * *", max_runs=5))
     dies = lost(Killed(), when=lambda run, _: run.occurrence == N + 120)
     interrupted = around(world.run_store, write=dies)
-    dying = replace(anywhere.api.skip_next, runs=interrupted)
+    dying = with_parts(anywhere.api.skip_next, runs=interrupted)
     with pytest.raises(Killed):
         dying.skip(anywhere.job(), 3, RunRequest("anna", "order-7"))
     world.until(NOON + 130)

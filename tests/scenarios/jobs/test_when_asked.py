@@ -11,9 +11,7 @@ from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
 from duecourse.usecases.report import Report
-from duecourse.usecases.runs.explain import Explain
 from duecourse.usecases.runs.skip_next import NothingToSkipError
-from duecourse.usecases.workflows.workflows import WorkflowRuns
 from duecourse_schedules import ScheduleError
 from tests.support.audited import AuditedWorld
 from tests.support.jobs import NOON, job
@@ -194,8 +192,7 @@ def test_job_without_schedule_explains_a_requested_run_at_its_second_and_gives_a
     world.until(NOON + 30)
     asked = office.run()
     world.until(NOON + 60)
-    look = WorkflowRuns(world.workflows, world.jobs)
-    explain = Explain(world.jobs, world.run_store, world.wait_queues, world.depths, look, world.clock, 300, 840, 90)
+    explain = world.api.explain
 
     def verdict(second: int) -> tuple[Verdict, str | None]:
         explained = explain("default", "tick-tock", N + second)

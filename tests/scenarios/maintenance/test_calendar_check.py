@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from duecourse.domain.jobs.calendars import CalendarDays, copies_of
 from duecourse.domain.jobs.job import JobState
 from duecourse.ports import NoAnswerError
 from duecourse.testing.faults import around, before, failing, lost, twice
@@ -32,7 +33,7 @@ def put(office: Office, *days: str, calendar: str = "bank", **more: Any) -> Any:
 
 def opened(office: Office, *ids: str, **asked: Any) -> None:
     for job_id in ids:
-        office.create("0 18 * * *", job_id, exclude=("calendar:bank::",), **asked)
+        office.create("0 18 * * *", job_id, exclude=(CalendarDays("bank"),), **asked)
 
 
 def following(office: Office) -> dict[str, float | None]:
@@ -71,7 +72,7 @@ def test_calendar_check_continues_a_change_whose_request_ended_early(office: Off
 def test_calendar_check_edits_a_job_once_for_changes_of_all_its_calendars(office: Office) -> None:
     put(office, TODAY)
     put(office, TODAY, calendar="company")
-    office.create("0 18 * * *", "a", exclude=("calendar:bank::", "calendar:company::"))
+    office.create("0 18 * * *", "a", exclude=(CalendarDays("bank"), CalendarDays("company")))
     left_early(office, TOMORROW)
     jobs = office.world.jobs
     office.world.jobs = around(jobs, change=failing(Killed()))
@@ -80,8 +81,8 @@ def test_calendar_check_edits_a_job_once_for_changes_of_all_its_calendars(office
     office.world.jobs = jobs
     assert actions(office.world.repair()) == [("calendar_followed", "a")]
     assert following(office) == {"a": EVENING}
-    entries = office.api.jobs.get("default", "a").job.exclude
-    assert [entry.split(":")[1:3] for entry in entries] == [["bank", "2"], ["company", "2"]]
+    copies = copies_of(office.api.jobs.get("default", "a").job.exclude)
+    assert [(copy.id, copy.version) for copy in copies] == [("bank", 2), ("company", 2)]
 
 
 def test_calendar_check_changes_no_job_that_has_the_present_days(office: Office) -> None:
@@ -96,7 +97,7 @@ def test_calendar_check_changes_no_job_that_has_the_present_days(office: Office)
 def test_calendar_check_leaves_completed_and_deleted_jobs_and_edits_paused_ones(office: Office) -> None:
     put(office, TODAY)
     opened(office, "paused", "deleted")
-    office.create("0 18 * * *", "ended", exclude=("calendar:bank::",), max_runs=1)
+    office.create("0 18 * * *", "ended", exclude=(CalendarDays("bank"),), max_runs=1)
     office.pause("paused")
     left_early(office, TOMORROW)
     office.api.jobs.delete("default", "deleted")
@@ -105,14 +106,14 @@ def test_calendar_check_leaves_completed_and_deleted_jobs_and_edits_paused_ones(
     assert office.world.jobs.complete(job, at=office.world.clock.now(), expires_at=None)
     assert actions(office.world.repair()) == [("calendar_followed", "paused")]
     found = office.api.jobs.get("default", "paused").job
-    assert (found.state, found.exclude[0].split(":")[2]) == (JobState.PAUSED, "2")
+    assert (found.state, copies_of(found.exclude)[0].version) == (JobState.PAUSED, 2)
 
 
 def test_calendar_check_names_a_job_that_would_never_run_again_and_goes_on(office: Office) -> None:
     put(office, TODAY)
     opened(office, "b")
     once = ScheduleSpec("at(2026-11-22T18:00:00)").expression
-    office.create(once, "a", exclude=("calendar:bank::",))
+    office.create(once, "a", exclude=(CalendarDays("bank"),))
     left_early(office, TOMORROW)
     report = office.world.repair()
     assert actions(report) == [("calendar_not_followed", "a"), ("calendar_followed", "b")]

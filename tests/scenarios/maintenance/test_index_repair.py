@@ -200,7 +200,7 @@ def test_index_repair_handles_other_entries_beside_a_waiting_run_that_cannot_be_
     world.tables.client.update_item(
         TableName=world.tables.runs,
         Key={"PK": {"S": "JOB#default#b"}, "SK": {"S": "RUN#20261121T120000Z"}},
-        UpdateExpression="REMOVE attempt",
+        UpdateExpression="REMOVE lane",
     )
     report = world.repair()
     assert (report.counts["RepairsFailed"], report.counts["CursorsOutsideIndex"]) == (1, 3)
@@ -311,6 +311,19 @@ def test_index_repair_counts_a_quarantined_cursor_that_cannot_be_planned_and_kee
     assert "slot" not in item(world, made.id)
 
 
+@pytest.mark.parametrize("readable", [True, False], ids=["readable", "unreadable"])
+def test_index_repair_lists_a_cursor_that_1_0_0_has_quarantined(world: World, *, readable: bool) -> None:
+    made = add(world, "rate(5 minutes)")
+    assert world.cursors.quarantine(standing(world, made.id), "it makes no sense")
+    rules = (
+        '{"expression":"99 * * * *","missed":{"mode":"skip","grace_seconds":60,"max_missed":1}}' if readable else "{"
+    )
+    write(world, made, rules=rules, state_key=None, job_id=None)
+    assert not world.jobs.quarantined("default", made.id, made.id)
+    world.repair()
+    assert world.jobs.quarantined("default", made.id, made.id) == {made.id}
+
+
 def test_index_repair_releases_and_reports_a_quarantined_cursor_that_can_be_planned_and_it_fires(world: World) -> None:
     made = add(world, "rate(5 minutes)")
     world.until(NOON + 301)
@@ -320,6 +333,7 @@ def test_index_repair_releases_and_reports_a_quarantined_cursor_that_can_be_plan
     assert len(world.runs(made.id)) < 6
     report = world.repair()
     assert (report.counts["CursorsFoundQuarantined"], report.counts["CursorsReleased"]) == (0, 1)
+    assert not world.jobs.quarantined("default", made.id, made.id)
     (event,) = [event for event in report.events if event.action == "cursor_released"]
     assert event.alarming
     assert event.facts["error"] == "ClientError('ThrottlingException')"
@@ -369,7 +383,7 @@ def test_index_repair_completes_a_job_with_unrecorded_last_occurrences_once_no_m
     assert world.repair().counts["JobsCompleted"] == 1
 
 
-def a_line(world: World) -> Job:
+def a_wait_queue(world: World) -> Job:
     """A job whose schedule is over: one of its runs waits for a callback, two wait in the wait queue for that one."""
     made = add(world, "rate(1 minute)", overlap=Overlap.QUEUE, max_runs=3, completion=Completion.CALLBACK)
     world.until(NOON + 200)
@@ -382,9 +396,9 @@ def states(world: World) -> list[RunState]:
 
 
 def test_index_repair_calls_the_next_run_of_an_unwatched_wait_queue_after_the_schedule_ended(world: World) -> None:
-    made = a_line(world)
+    made = a_wait_queue(world)
     first = world.runs(made.id)[0]
-    world.wheel.empty()  # no calls, no watch; and whoever ended the first run knew no lines
+    world.wheel.empty()  # no calls, no watch; and whoever ended the first run knew no wait queues
     assert world.run_store.write(varied(first, state=RunState.SUCCEEDED, finished_at=NOON + 210), first) is None
     world.until(NOON + DAY)
     assert states(world)[1:] == [RunState.QUEUED, RunState.QUEUED]
@@ -412,7 +426,7 @@ def test_index_repair_calls_the_next_run_of_an_unwatched_wait_queue_without_a_sc
 
 
 def test_index_repair_does_not_change_a_watched_wait_queue(world: World) -> None:
-    a_line(world)
+    a_wait_queue(world)
     assert world.repair().counts["JobsCompleted"] == 0
     assert alarms(world.repair()) == []
     assert states(world) == [RunState.WAITING, RunState.QUEUED, RunState.QUEUED]

@@ -20,7 +20,7 @@ from tests.support.world import World
 
 pytestmark = pytest.mark.tables
 
-WORKER = {"ExecuteHighFunction": "worker", "ApiUrl": "https://abc123.execute-api.eu-west-1.amazonaws.com"}
+WORKER = {"ExecuteHighFunction": "worker", "ApiId": "abc123"}
 
 
 class Logs:

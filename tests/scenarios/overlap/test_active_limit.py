@@ -20,7 +20,7 @@ from duecourse.testing.faults import around, lost, throttled
 from duecourse.testing.stores import MemoryStores
 from duecourse.usecases.worker.wait_queue import WATCH_SECONDS
 from tests.scenarios.overlap.test_storms import OUTAGE_SECONDS, SlowLane
-from tests.scenarios.overlap.test_wait_queue import complete, line, lose, told
+from tests.scenarios.overlap.test_wait_queue import complete, in_queue, lose, told
 from tests.support.faulty import CountedStore
 from tests.support.jobs import NOON, job
 from tests.support.one_run import ONCE
@@ -44,12 +44,12 @@ def states(world: World) -> str:
 def test_active_limit_as_many_runs_as_allowed_are_active_and_the_others_wait_in_order(world: World) -> None:
     world.add(limited(2, max_runs=5))
     world.until(NOON + 310)
-    assert (states(world), line(world)) == ("WWQQQ", [180, 240, 300])
+    assert (states(world), in_queue(world)) == ("WWQQQ", [180, 240, 300])
     complete(world, 1)
-    assert (states(world), line(world)) == ("WSWQQ", [240, 300])
+    assert (states(world), in_queue(world)) == ("WSWQQ", [240, 300])
     complete(world, 0)
     complete(world, 0)
-    assert (states(world), line(world)) == ("SSSWW", [])
+    assert (states(world), in_queue(world)) == ("SSSWW", [])
     complete(world)
     complete(world)
     world.until(NOON + 400)
@@ -73,7 +73,7 @@ def test_active_limit_waiting_run_tells_that_it_waits_and_can_be_cancelled(world
     world.add(limited(1, max_runs=3))
     world.until(NOON + 200)
     world.tell(world.about(world.runs("tick-tock")[1], MessageKind.CANCEL))
-    assert (states(world), line(world)) == ("WCQ", [180])
+    assert (states(world), in_queue(world)) == ("WCQ", [180])
     complete(world)
     assert states(world) == "SCW"
 
@@ -102,7 +102,7 @@ def test_active_limit_raised_limit_starts_waiting_runs_within_half_a_minute(worl
     world.until(NOON + 250)
     world.office.edit(active_limit=3)
     world.until(NOON + 250 + WATCH_SECONDS)
-    assert (states(world), line(world)) == ("WWWQ", [240])
+    assert (states(world), in_queue(world)) == ("WWWQ", [240])
 
 
 def test_active_limit_below_a_lowered_limit_nothing_starts_until_enough_runs_have_ended(world: World) -> None:
@@ -143,7 +143,7 @@ def test_active_limit_without_a_limit_all_that_wait_start(world: World) -> None:
     world.until(NOON + 250)
     world.office.edit(active_limit=None)
     world.until(NOON + 250 + WATCH_SECONDS)
-    assert (states(world), line(world)) == ("WWWW", [])
+    assert (states(world), in_queue(world)) == ("WWWW", [])
 
 
 def test_active_limit_paused_jobs_waiting_runs_are_skipped_and_a_deleted_jobs_too(world: World) -> None:
@@ -153,7 +153,7 @@ def test_active_limit_paused_jobs_waiting_runs_are_skipped_and_a_deleted_jobs_to
     complete(world)
     world.until(NOON + 310 + WATCH_SECONDS)
     assert told(world)[2:] == [(180, K, "paused"), (240, K, "paused"), (300, K, "paused")]
-    assert line(world) == []
+    assert in_queue(world) == []
 
 
 def test_active_limit_job_created_anew_does_not_count_the_runs_of_the_one_before(world: World) -> None:
@@ -175,9 +175,9 @@ def test_active_limit_redriven_run_waits_for_a_place_with_its_record_as_it_is(wo
     dead, _ = world.runs("tick-tock")
     assert states(world) == "DW"
     world.tell(world.about(dead, MessageKind.REDRIVE))
-    assert (world.runs("tick-tock")[0], line(world)) == (dead, [60])
+    assert (world.runs("tick-tock")[0], in_queue(world)) == (dead, [60])
     complete(world)
-    assert (states(world), line(world)) == ("WS", [])
+    assert (states(world), in_queue(world)) == ("WS", [])
 
 
 def test_active_limit_redriven_run_in_another_place_than_before_counts_once(world: World) -> None:
@@ -217,9 +217,9 @@ def test_active_limit_place_whose_holder_never_began_is_taken_after_its_lease(wo
     never = Lock("20261121T115900Z", NOON + 200, 2)
     assert store.lock("default", "tick-tock", never, None, place=1) is None
     world.until(NOON + 205)
-    assert (states(world), line(world)) == ("WQQ", [120, 180])
+    assert (states(world), in_queue(world)) == ("WQQ", [120, 180])
     world.until(NOON + 210 + WATCH_SECONDS)
-    assert (states(world), line(world)) == ("WWQ", [180])
+    assert (states(world), in_queue(world)) == ("WWQ", [180])
 
 
 def test_active_limit_lost_answer_of_a_place_takes_no_second_one(world: World) -> None:
@@ -238,7 +238,7 @@ def test_active_limit_run_whose_start_could_not_be_recorded_keeps_its_place(worl
     assert len(world.run_store.locks("default", "tick-tock")) == 2
 
 
-def test_active_limit_lost_call_of_the_line_is_made_again_within_half_a_minute(world: World) -> None:
+def test_active_limit_lost_call_of_the_wait_queue_is_made_again_within_half_a_minute(world: World) -> None:
     world.add(limited(2, max_runs=3))
     world.until(NOON + 185)
     waiting = world.runs("tick-tock")[0]

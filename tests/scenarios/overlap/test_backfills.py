@@ -116,7 +116,7 @@ def test_backfills_with_a_limit_costs_one_write_per_run_and_without_one_nothing(
     asked = list[str]()
     world.run_store = CountedStore(world.run_store, asked)  # type: ignore[assignment]
     world.wait_queues = CountedStore(world.wait_queues, asked)  # type: ignore[assignment]
-    for limit, more in ((None, []), (2, ["waiting", "locks", "lock"])):
+    for limit, more in ((None, []), (2, ["read", "first_and_places", "lock"])):
         world.office.backfill(Backfill(N - 3600, N, only=Only.ALL, at_once=limit))
         asked.clear()
         world.until(world.clock.now() + 20)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from duecourse.domain.jobs.job import Completion, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.decision import Start
 from duecourse.domain.runs.overlap import Lock
@@ -43,6 +45,41 @@ def test_lock_is_not_held_by_a_copy_of_the_message_of_a_dead_run(world: World) -
     ]
 
 
+def test_lock_is_free_if_its_holder_ends_right_after_both_were_read(world: World) -> None:
+    world.add(job("* * * * *", completion=Completion.CALLBACK, completion_seconds=7200))
+    world.until(NOON + 119)
+    (first,) = world.runs("tick-tock")
+
+    def ends(real: Any, *asked: Any) -> Any:
+        found = real(*asked)
+        assert found[1] == first
+        world.tell(world.about(first, MessageKind.COMPLETE))
+        return found
+
+    with world.faulty("run_store", locked_beside=ends):
+        world.until(NOON + 121)
+    assert world.states("tick-tock") == [(60, RunState.SUCCEEDED), (120, RunState.WAITING)]
+
+
+def test_lock_is_not_free_if_its_holder_is_redriven_right_after_both_were_read(world: World) -> None:
+    world.caller.answer = lambda call: Failed("no", retryable=False) if call.run.attempt == 1 else Returned()
+    world.add(job("* * * * *", completion=Completion.CALLBACK, completion_seconds=7200, retry=ONCE))
+    world.until(NOON + 119)
+    (first,) = world.runs("tick-tock")
+    assert first.state is RunState.DEAD
+
+    def redriven(real: Any, *asked: Any) -> Any:
+        found = real(*asked)
+        if asked[2] == first.occurrence:
+            assert found[1].state is RunState.DEAD
+            world.tell(world.about(first, MessageKind.REDRIVE))
+        return found
+
+    with world.faulty("run_store", locked_beside=redriven):
+        world.until(NOON + 121)
+    assert world.states("tick-tock") == [(60, RunState.WAITING), (120, RunState.SKIPPED)]
+
+
 def test_lock_keeps_track_of_active_calls_if_a_run_is_cancelled_before_its_record_is_written(world: World) -> None:
     store, overlaps, made = world.run_store, world.worker().starter.overlaps, job("* * * * *")
     store.lock("default", made.id, Lock("", NOON, called_until=NOON - 5), None)
@@ -52,7 +89,7 @@ def test_lock_keeps_track_of_active_calls_if_a_run_is_cancelled_before_its_recor
     store.write(never, None)
     overlaps.release(made, never)
     second = run(made, RunState.RUNNING, after=120, attempt=1)
-    assert overlaps.take(made, Start(second, None, "due"), NOON + 240) == Held(NOON - 5)
+    assert overlaps.take(made, Start(second, None, "due"), NOON + 240) == Held(NOON - 5, never)
 
 
 def test_lock_wait_of_a_replacing_run_does_not_resend_its_message_every_few_seconds(world: World) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from duecourse.domain.jobs.job import Backoff, Completion, Job, MissedMode, MissedPolicy, Overlap, RetryPolicy
-from duecourse.domain.runs.states import RunState, reason_of
+from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
@@ -81,7 +81,7 @@ def test_overlap_queue_allows_a_waiting_run_to_be_cancelled(world: World) -> Non
 def test_overlap_replace_ends_a_run_without_heartbeats_and_starts_the_new_one(world: World) -> None:
     world.add(slow_job(Overlap.REPLACE, max_runs=3))
     world.until(NOON + 250)
-    states = [(run.state, reason_of(run)) for run in world.runs("tick-tock")]
+    states = [(run.state, run.reason) for run in world.runs("tick-tock")]
     assert states == [(C, "replaced"), (C, "replaced"), (RunState.WAITING, None)]
 
 
@@ -92,7 +92,7 @@ def test_overlap_replace_waits_for_a_run_that_is_notified_at_its_heartbeat(world
     assert (first.state, first.cancel_requested) == (RunState.WAITING, "replaced")
     world.tell(world.about(first, MessageKind.FAIL, error="stopped, as asked"))
     world.until(NOON + 260)
-    assert [(run.state, reason_of(run)) for run in world.runs("tick-tock")] == [
+    assert [(run.state, run.reason) for run in world.runs("tick-tock")] == [
         (C, "replaced"),
         (RunState.WAITING, None),
     ]
@@ -104,7 +104,7 @@ def test_overlap_replace_runs_only_the_newest_of_several_waiting_runs(world: Wor
     first = world.runs("tick-tock")[0]
     world.tell(world.about(first, MessageKind.FAIL, error="stopped"))
     world.until(NOON + 400)
-    reasons = [(run.state, reason_of(run)) for run in world.runs("tick-tock")]
+    reasons = [(run.state, run.reason) for run in world.runs("tick-tock")]
     assert reasons == [(C, "replaced"), (K, "replaced"), (K, "replaced"), (RunState.WAITING, None)]
 
 
@@ -116,7 +116,7 @@ def test_overlap_replace_stops_a_run_that_waits_for_its_next_attempt(world: Worl
     patient = RetryPolicy(max_attempts=9, backoff=Backoff.FIXED, min_seconds=300, max_seconds=300)
     world.add(job("* * * * *", overlap=Overlap.REPLACE, retry=patient, max_runs=2))
     world.until(NOON + 600)
-    assert [(run.state, reason_of(run)) for run in world.runs("tick-tock")] == [(C, "replaced"), (S, None)]
+    assert [(run.state, run.reason) for run in world.runs("tick-tock")] == [(C, "replaced"), (S, None)]
 
 
 def test_overlap_skip_applies_while_a_run_waits_for_its_callback(world: World) -> None:

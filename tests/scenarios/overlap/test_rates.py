@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from duecourse.domain.ids import key_line
+from duecourse.domain.ids import key_queue
 from duecourse.domain.jobs.job import (
     Backoff,
     Completion,
@@ -21,12 +21,12 @@ from duecourse.domain.jobs.job import (
     RetryPolicy,
 )
 from duecourse.domain.runs.document import run_document
-from duecourse.domain.runs.states import GateWait, Queued, Run, RunState, Skipped, Waiting, gate_wait
+from duecourse.domain.runs.states import GateWait, Queued, Run, RunState, Skipped, Waiting
 from duecourse.domain.targets.targets import Failed, Returned
 from duecourse.messages import MessageKind
 from duecourse.testing.faults import around, lost, throttled
 from duecourse.testing.stores import MemoryStores
-from tests.scenarios.overlap.test_concurrency_keys import all_runs, complete, line, states
+from tests.scenarios.overlap.test_concurrency_keys import all_runs, complete, in_queue, states
 from tests.support.faulty import CountedStore, Skewed
 from tests.support.jobs import NOON, job
 from tests.support.workflows import add_workflow, graph_of
@@ -152,7 +152,7 @@ def test_rates_call_of_a_retrying_run_that_waits_for_the_rate_removes_it_from_th
     called = world.wheel.receive()
     assert called is not None
     world.handle(called)
-    assert line(world) == []
+    assert in_queue(world) == []
     world.until(NOON + 100)
     assert seconds(world) == [0, 10]
 
@@ -201,13 +201,13 @@ def test_rates_waiting_run_keeps_the_lock_of_its_job(world: World, overlap: Over
 def test_rates_waiting_run_keeps_the_place_of_its_key_and_the_others_are_in_its_wait_queue(world: World) -> None:
     on_demand(world, concurrency=Concurrency("crm", 2), completion=Completion.CALLBACK)
     asked(world, 4)
-    assert (sorted_states(world), len(line(world)), len(seconds(world))) == ("QQQW", 2, 1)
+    assert (sorted_states(world), len(in_queue(world)), len(seconds(world))) == ("QQQW", 2, 1)
     world.until(NOON + 10)
     assert sorted_states(world) == "QQWW"
     world.until(NOON + 100)
     complete(world)
     complete(world)
-    assert (sorted_states(world), len(line(world))) == ("QSSW", 0)
+    assert (sorted_states(world), len(in_queue(world))) == ("QSSW", 0)
     world.until(NOON + 110)
     assert sorted_states(world) == "SSWW"
     assert seconds(world) == [0, 10, 100, 110]
@@ -245,9 +245,9 @@ def test_rates_run_that_is_cancelled_before_its_next_attempt_gives_its_place_to_
 def test_rates_run_cancelled_while_it_waits_gives_its_place_to_the_next(world: World) -> None:
     on_demand(world, concurrency=Concurrency("crm", 2), completion=Completion.CALLBACK)
     asked(world, 3)
-    assert (sorted_states(world), len(line(world))) == ("QQW", 1)
+    assert (sorted_states(world), len(in_queue(world))) == ("QQW", 1)
     world.tell(world.about(waits(world), MessageKind.CANCEL))
-    assert (sorted_states(world), line(world)) == ("CQW", [])
+    assert (sorted_states(world), in_queue(world)) == ("CQW", [])
     world.until(NOON + 30)
     assert sorted_states(world) == "CWW"
 
@@ -320,7 +320,7 @@ def test_rates_stored_rate_leaves_the_limits_of_the_jobs_and_the_other_way_round
     on_demand(world, concurrency=Concurrency("crm", 1), completion=Completion.CALLBACK)
     world.office.api.key_limits.put("default", "crm", None, Rate("crm", 60, 5), by="anna")
     asked(world, 2)
-    assert (sorted_states(world), len(line(world))) == ("QW", 1)
+    assert (sorted_states(world), len(in_queue(world))) == ("QW", 1)
     world.office.api.key_limits.put("default", "crm", 2, by="anna")
     world.work()
     world.until(NOON + 8)
@@ -408,11 +408,11 @@ def test_rates_retry_after_pauses_a_concurrency_key_without_a_rate(world: World,
     asked(world, 2)
     asked(world, 2, "tock")
     world.until(NOON + 119)
-    assert (seconds(world), len(line(world))) == ([0], 3)
+    assert (seconds(world), len(in_queue(world))) == ([0], 3)
     assert world.office.api.key_limits.get("default", "crm").paused_until == NOON + 120
     handled = len(world.reports)
     world.until(NOON + 300)
-    assert (sorted_states(world), len(seconds(world)), line(world)) == ("SSSS", 5, [])
+    assert (sorted_states(world), len(seconds(world)), in_queue(world)) == ("SSSS", 5, [])
     assert all(120 <= second <= 150 for second in seconds(world)[1:])
     assert len(world.reports) - handled < 20
 
@@ -473,7 +473,7 @@ def test_rates_pause_that_cannot_be_recorded_leaves_the_run_as_it_is(world: Worl
 # Many, late and repeated.
 
 
-def test_rates_run_whose_worker_dies_keeps_its_instant_of_the_line(world: World) -> None:
+def test_rates_run_whose_worker_dies_keeps_its_instant(world: World) -> None:
     on_demand(world, per_minute=1, burst=2)
     asked(world, 2)
     run, accepts = world.office.run(), world.wheel.refuse
@@ -482,7 +482,7 @@ def test_rates_run_whose_worker_dies_keeps_its_instant_of_the_line(world: World)
     world.wheel.refuse = lambda _: True
     world.handle(held)  # it has recorded the instant, and its message is not sent
     world.wheel.refuse = accepts
-    assert gate_wait(world.office.record(run)) == GateWait("rate", "crm", in_turn=True)
+    assert world.office.record(run).wait == GateWait("rate", "crm", in_turn=True)
     asked(world, 5)
     world.until(NOON + 170)
     assert world.office.record(run).state is RunState.SUCCEEDED
@@ -567,7 +567,7 @@ def test_rates_workers_side_by_side_start_no_more_than_the_rate(world: World) ->
     hold(sorted(seconds(world)), 2, 10)
 
 
-@pytest.mark.parametrize(("rate", "before"), [(None, []), (Rate("crm", 60, 2), ["state", "change"])])
+@pytest.mark.parametrize(("rate", "before"), [(None, []), (Rate("crm", 60, 2), ["read", "change"])])
 def test_rates_run_with_a_rate_costs_one_write_more_and_without_one_no_request_more(
     rate: Rate | None, before: list[str]
 ) -> None:
@@ -579,7 +579,7 @@ def test_rates_run_with_a_rate_costs_one_write_more_and_without_one_no_request_m
     requests.clear()
     world.until(NOON + 241)
     assert requests == [*before, "write", "write"]
-    assert world.wait_queues.watch("default", key_line("crm")) is None
+    assert world.wait_queues.watch("default", key_queue("crm")) is None
 
 
 def test_rate_held_attempt_begins_with_its_call(world: World) -> None:

@@ -1,7 +1,7 @@
-"""Redriven locks, and the watch over a line.
+"""Redriven locks, and the watch over a wait queue.
 
 - The lock of a redriven run is not released by a message about the attempt before.
-- Whoever sets up the watch of a line may die or get no answer: the watch that is noted has its message.
+- Whoever sets up the watch of a wait queue may die or get no answer: the watch that is noted has its message.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def every_minute(overlap: Overlap) -> Job:
 
 
 def copy_before_the_redrive(dead: Died) -> None:
-    dead.interrupted("locked", dead.redrive)
+    dead.interrupted("locked_beside", dead.redrive)
     dead.late_copy()
 
 

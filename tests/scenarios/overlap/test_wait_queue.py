@@ -11,7 +11,7 @@ import pytest
 
 from duecourse.domain.jobs.job import Completion, Delivery, Job, MissedMode, MissedPolicy, Overlap
 from duecourse.domain.runs.overlap import Lock
-from duecourse.domain.runs.states import Run, RunState, reason_of
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.ports import Call, Outgoing
@@ -40,7 +40,7 @@ def complete(world: World, index: int = 0) -> None:
 
 
 def told(world: World) -> list[tuple[int, RunState, str | None]]:
-    return [(run.occurrence - int(NOON), run.state, reason_of(run)) for run in world.runs("tick-tock")]
+    return [(run.occurrence - int(NOON), run.state, run.reason) for run in world.runs("tick-tock")]
 
 
 def starts(world: World) -> list[tuple[int, float]]:
@@ -49,13 +49,13 @@ def starts(world: World) -> list[tuple[int, float]]:
     return [(found[name], at - NOON) for name, _, at in world.caller.calls]
 
 
-def line(world: World) -> list[int]:
+def in_queue(world: World) -> list[int]:
     waiting = world.wait_queues.waiting("default", "tick-tock", limit=99)
     return [message.occurrence - int(NOON) for message in waiting]
 
 
 def messages_about(world: World, second: int) -> list[RunMessage]:
-    """What lies in the lane about an occurrence, but for the watch of the line."""
+    """What lies in the lane about an occurrence, but for the watch of the wait queue."""
     held = [each.message for each in world.wheel._held]
     return [each for each in held if each.occurrence == int(NOON) + second and each.watch is None]
 
@@ -69,7 +69,7 @@ def test_wait_queue_records_a_waiting_run_without_a_message(world: World) -> Non
     first, second = world.runs("tick-tock")
     assert (first.state, second.state, second.waiting_since) == (W, Q, NOON + 120)
     assert messages_about(world, 120) == []
-    assert line(world) == [120]
+    assert in_queue(world) == [120]
     world.until(NOON + 3600)
     assert world.runs("tick-tock")[1] == second
     assert messages_about(world, 120) == []
@@ -82,7 +82,7 @@ def test_wait_queue_starts_the_next_run_at_the_moment_the_previous_one_ends(worl
     world.until(NOON + 777.5)
     complete(world)
     assert starts(world) == [(60, 60.0), (120, 500.25), (180, 777.5)]
-    assert line(world) == []
+    assert in_queue(world) == []
     world.until(NOON + 1000)
     complete(world)
     world.until(NOON + 1100)
@@ -94,7 +94,7 @@ def test_wait_queue_starts_the_next_run_at_the_moment_the_previous_one_ends(worl
 def test_wait_queue_runs_twenty_runs_in_the_order_in_which_they_came_due(world: World) -> None:
     world.add(by_hand(max_runs=21))
     world.until(NOON + 1300)
-    assert line(world) == list(range(120, 1261, 60))
+    assert in_queue(world) == list(range(120, 1261, 60))
     for _ in range(21):
         complete(world)
     assert [second for second, _ in starts(world)] == list(range(60, 1261, 60))
@@ -107,7 +107,7 @@ def test_wait_queue_places_a_late_run_before_those_due_after_it(world: World) ->
     world.until(NOON + 250)
     world.wheel.give_back(late)
     world.work()
-    assert line(world) == [120, 180, 240]
+    assert in_queue(world) == [120, 180, 240]
 
 
 def test_wait_queue_drops_copies_of_the_message_of_a_waiting_run_immediately(world: World) -> None:
@@ -148,7 +148,7 @@ def test_wait_queue_newest_lets_the_active_run_end_and_then_runs_only_the_newest
     world.add(by_hand(Overlap.NEWEST, max_runs=4))
     world.until(NOON + 290)
     assert told(world) == [(60, W, None), (120, K, "replaced"), (180, K, "replaced"), (240, Q, None)]
-    assert line(world) == [240]
+    assert in_queue(world) == [240]
     complete(world)
     complete(world)
     assert [state for _, state, _ in told(world)] == [S, K, K, S]
@@ -173,7 +173,7 @@ def test_wait_queue_skips_runs_of_a_paused_job_when_their_turn_comes(world: Worl
     world.office.pause()
     complete(world)
     assert told(world) == [(60, S, None), (120, K, "paused"), (180, K, "paused"), (240, K, "paused")]
-    assert line(world) == []
+    assert in_queue(world) == []
 
 
 def test_wait_queue_skips_runs_of_a_deleted_job(world: World) -> None:
@@ -182,7 +182,7 @@ def test_wait_queue_skips_runs_of_a_deleted_job(world: World) -> None:
     world.office.delete()
     world.until(NOON + 200 + WATCH_SECONDS)
     assert told(world)[1:] == [(120, K, "deleted"), (180, K, "deleted")]
-    assert line(world) == []
+    assert in_queue(world) == []
 
 
 def test_wait_queue_of_a_deleted_job_does_not_delay_its_recreated_job(world: World) -> None:
@@ -194,7 +194,7 @@ def test_wait_queue_of_a_deleted_job_does_not_delay_its_recreated_job(world: Wor
     office.create("* * * * *", overlap=Overlap.QUEUE)
     world.until(NOON + 310)
     assert (300, S, None) in told(world)
-    assert line(world) == []
+    assert in_queue(world) == []
 
 
 @pytest.mark.parametrize("deadline", [100, 3000])
@@ -204,7 +204,7 @@ def test_wait_queue_ends_the_wait_at_a_start_deadline(world: World, deadline: in
     assert told(world)[1] == (120, Q, None)
     world.until(NOON + 120 + deadline + 62)  # a long one waits in the due index, which is read once a minute
     assert told(world)[1] == (120, K, "start_deadline")
-    assert line(world) == []
+    assert in_queue(world) == []
 
 
 def test_wait_queue_starts_all_waiting_runs_once_overlap_is_allowed(world: World) -> None:
@@ -213,7 +213,7 @@ def test_wait_queue_starts_all_waiting_runs_once_overlap_is_allowed(world: World
     world.office.edit(overlap=Overlap.ALLOW)
     world.until(NOON + 250 + WATCH_SECONDS)
     assert [state for _, state, _ in told(world)] == [W, W, W, W]
-    assert line(world) == []
+    assert in_queue(world) == []
 
 
 def test_wait_queue_skips_waiting_runs_beside_an_active_run_once_overlap_is_forbidden(world: World) -> None:
@@ -242,11 +242,11 @@ def test_wait_queue_holds_a_redriven_run_with_its_record_unchanged_whatever_the_
     dead, second = world.runs("tick-tock")
     assert (dead.state, second.state) == (RunState.DEAD, W)
     world.tell(world.about(dead, MessageKind.REDRIVE))
-    assert (world.runs("tick-tock")[0], line(world)) == (dead, [60])
+    assert (world.runs("tick-tock")[0], in_queue(world)) == (dead, [60])
     complete(world)
     world.until(NOON + 130 + WATCH_SECONDS)
     assert told(world) == [(60, W, None), (120, S, None)]
-    assert line(world) == []
+    assert in_queue(world) == []
 
 
 # What is missed, and what only waits.
@@ -260,7 +260,7 @@ def test_wait_queue_keeps_a_run_from_being_missed_although_its_dispatcher_died_b
     world.add(by_hand(missed=MissedPolicy(mode, grace_seconds=60, max_missed=3), max_runs=14))
     world.until(NOON + 61)  # sent for fourteen minutes, and not claimed
     world.until(NOON + 300, ticking=False)
-    assert line(world) == [120, 180, 240, 300]
+    assert in_queue(world) == [120, 180, 240, 300]
     world.dispatch()
     world.until(NOON + 320)
     for _ in range(40):
@@ -340,7 +340,7 @@ def test_wait_queue_keeps_the_message_of_a_run_until_its_watch_is_set_up(world: 
     world.wheel.refuse = lambda _: False
     world.until(NOON + 300)
     assert world.wait_queues.watch("default", "tick-tock") is not None
-    assert (line(world), messages_about(world, 120)) == ([120], [])
+    assert (in_queue(world), messages_about(world, 120)) == ([120], [])
 
 
 def test_wait_queue_watch_written_again_after_a_lost_response_has_its_message(world: World) -> None:
@@ -419,4 +419,4 @@ def test_wait_queue_calls_a_run_that_could_not_be_removed_from_it(world: World) 
     world.until(NOON + 300)
     assert told(world) == [(60, S, None), (120, S, None), (180, S, None)]
     assert refused.hits == 1
-    assert (len(world.caller.calls), line(world)) == (3, [])
+    assert (len(world.caller.calls), in_queue(world)) == (3, [])

@@ -6,7 +6,7 @@ import pytest
 
 from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Job, JobState, Lane, Overlap, RetryPolicy
 from duecourse.domain.runs.callbacks import NOTHING, Heartbeat, read_token
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.states import Run, RunState, Waiting
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.limits import WORKER_SECONDS
 from duecourse.messages import Complete, MessageKind, RunMessage
@@ -14,6 +14,7 @@ from duecourse.ports import Call, Outgoing
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import around, throttled
 from duecourse.testing.wheel import Held
+from duecourse.usecases.worker.attempt import SENT_WITHOUT_RECORD
 from duecourse.usecases.worker.work_item import WorkerRules
 from duecourse_schedules import ScheduleSpec
 from tests.support.jobs import NOON, job
@@ -119,8 +120,8 @@ def test_callbacks_use_a_token_that_is_valid_for_one_record(world: World) -> Non
     assert text is not None
     token = read_token(text)
     assert (token.tenant, token.attempt) == ("default", 1)
-    assert token.opens(the_run(world).callback_hash)
-    assert not replace(token, attempt=2).opens(the_run(world).callback_hash)
+    assert token.opens(the_run(world).callback)
+    assert not replace(token, attempt=2).opens(the_run(world).callback)
     assert token.secret not in str(the_run(world))
 
 
@@ -163,13 +164,16 @@ def deadlines(world: World) -> list[RunMessage]:
     return [held.message for held in world.wheel._held if held.message.kind is MessageKind.DEADLINE]
 
 
-def test_callbacks_heartbeat_check_message_does_not_multiply(world: World) -> None:
+def test_callbacks_copies_of_the_heartbeat_check_are_dropped(world: World) -> None:
+    """Each copy is sent again, until one of them changes the record."""
     world.add(waiting_job(heartbeat_seconds=60))
-    for number in range(10):
+    for number in range(10 + SENT_WITHOUT_RECORD):
         world.until(NOON + 150 + 50 * number)
         beat(world)
-        twins = [replace(deadlines(world)[0], nonce=f"twin-{number}-{twin}") for twin in range(3)]
-        world.wheel.send([Outgoing(twin, max(int(twin.not_before - world.clock.now()), 0)) for twin in twins])
+        if number < 10:
+            twins = [replace(deadlines(world)[0], nonce=f"twin-{number}-{twin}") for twin in range(3)]
+            world.wheel.send([Outgoing(twin, max(int(twin.not_before - world.clock.now()), 0)) for twin in twins])
+        assert len(deadlines(world)) <= 1 + 3 * (SENT_WITHOUT_RECORD + 1)
     world.until(world.clock.now() + 59)
     assert len(deadlines(world)) == 1
     assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 1)
@@ -177,13 +181,39 @@ def test_callbacks_heartbeat_check_message_does_not_multiply(world: World) -> No
     assert (the_run(world).attempt, the_run(world).code) == (2, "callback.heartbeat")
 
 
-def test_callbacks_deadline_is_checked_although_its_worker_died_before_storing_it(world: World) -> None:
+def test_callbacks_heartbeat_check_has_no_copy_after_its_worker_died(world: World) -> None:
     world.add(waiting_job(heartbeat_seconds=60))
     world.until(NOON + 150)
     beat(world)
-    with world.faulty("run_store", write=throttled(times=1)):
-        world.until(NOON + 205)
-    world.until(NOON + 300)
+    world.clock.set(deadlines(world)[0].not_before)
+    held = world.wheel.receive()
+    assert held is not None
+    world.handle(held)
+    assert len(deadlines(world)) == 1
+    world.wheel.put_back(held)  # its worker died before it deleted the message
+    for _ in range(4):
+        world.until(world.clock.now() + 50)
+        beat(world)
+    world.until(world.clock.now() + 59)
+    assert len(deadlines(world)) == 1
+    world.until(world.clock.now() + 61)
+    assert (the_run(world).attempt, the_run(world).code) == (2, "callback.heartbeat")
+
+
+def is_rearmed(run: Run, previous: Run | None) -> bool:
+    """Whether the write only changes which message checks the deadline."""
+    return isinstance(run, Waiting) and isinstance(previous, Waiting)
+
+
+def test_callbacks_deadline_is_checked_although_its_worker_died_before_storing_it(world: World) -> None:
+    world.add(waiting_job(heartbeat_seconds=60))
+    with world.faulty("run_store", write=(fault := throttled(times=1, when=is_rearmed))):
+        for number in range(SENT_WITHOUT_RECORD + 1):
+            world.until(NOON + 150 + 50 * number)
+            beat(world)
+        world.until(world.clock.now() + 55)
+    assert fault.hits == 1
+    world.until(world.clock.now() + 95)
     assert (the_run(world).attempt, the_run(world).code) == (2, "callback.heartbeat")
 
 

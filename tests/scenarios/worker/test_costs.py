@@ -1,13 +1,14 @@
 """What a firing of an ordinary job asks of DynamoDB, exactly: who has no workflows pays nothing for them."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from benchmarks.wire.metered import Metered
-from duecourse.domain.jobs.job import Completion, Concurrency, Overlap, RetryPolicy
-from duecourse.domain.runs.callbacks import Heartbeat, ProgressReport
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.jobs.job import Breaker, Completion, Concurrency, Overlap, RetryPolicy
+from duecourse.domain.runs.callbacks import Heartbeat, ProgressReport, decide_heartbeat
+from duecourse.domain.runs.states import RunState, Waiting
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
@@ -39,11 +40,13 @@ def world(tables: Tables, metered: Metered) -> World:
 
 @pytest.mark.parametrize(("overlap", "lock"), [(Overlap.ALLOW, 0), (Overlap.SKIP, 1)])
 @pytest.mark.parametrize(
-    ("schedule", "runs", "claims"), [("25 12 * * *", 1, 1), ("* * * * *", 20, 2), ("rate(10 seconds)", 120, 2)]
+    ("schedule", "runs", "claims", "minutes"),
+    [("25 12 * * *", 1, 1, 1), ("* * * * *", 20, 2, 20), ("rate(10 seconds)", 120, 2, 20)],
 )
-def test_costs_run_takes_the_write_units_of_its_claim_start_end_and_lock(
-    world: World, metered: Metered, schedule: str, runs: int, claims: int, overlap: Overlap, lock: int
+def test_costs_run_takes_the_write_units_of_its_claim_start_end_list_entry_and_lock(
+    world: World, metered: Metered, schedule: str, runs: int, claims: int, minutes: int, overlap: Overlap, lock: int
 ) -> None:
+    """And one for each minute in which the process has counted a run."""
     world.add(job(schedule, overlap=overlap))
     world.until(SETTLED)
     metered.clear()
@@ -51,8 +54,9 @@ def test_costs_run_takes_the_write_units_of_its_claim_start_end_and_lock(
     world.until(SETTLED + TWO_CLAIMS)
     assert len(world.caller.runs) - before == runs
     units = metered.units
-    assert (units["JOB CURSOR"], units["JOB RUN"], units["JOB ACTIVE"]) == (3 * claims, 2 * runs, lock * runs)
-    assert set(units) <= {"JOB CURSOR", "JOB RUN", "JOB ACTIVE", "SHARD WATERMARK"}
+    assert (units["JOB CURSOR"], units["JOB RUN"], units["JOB ACTIVE"]) == (3 * claims, 3 * runs, lock * runs)
+    assert units["TENANT RAN"] == minutes
+    assert set(units) <= {"JOB CURSOR", "JOB RUN", "JOB ACTIVE", "TENANT RAN", "SHARD WATERMARK"}
 
 
 def test_costs_run_with_a_key_takes_one_write_unit_more(world: World, metered: Metered) -> None:
@@ -61,8 +65,8 @@ def test_costs_run_with_a_key_takes_one_write_unit_more(world: World, metered: M
     metered.clear()
     world.until(SETTLED + TWO_CLAIMS)
     units = metered.units
-    assert (units["JOB RUN"], units["KEY ACTIVE"]) == (40, 20)
-    assert set(units) <= {"JOB CURSOR", "JOB RUN", "KEY ACTIVE", "SHARD WATERMARK"}
+    assert (units["JOB RUN"], units["KEY ACTIVE"]) == (60, 20)
+    assert set(units) <= {"JOB CURSOR", "JOB RUN", "KEY ACTIVE", "TENANT RAN", "SHARD WATERMARK"}
 
 
 def test_costs_dead_letter_takes_two_reads_for_each_delivery_before_it_is_moved(world: World, metered: Metered) -> None:
@@ -78,35 +82,54 @@ def test_costs_dead_letter_takes_two_reads_for_each_delivery_before_it_is_moved(
         assert metered.requests == {"get_item": 2}
 
 
+BREAKER = Breaker("crm", 5, 60)
+
+KEY = Concurrency("crm", 2)
+
+
 @pytest.mark.parametrize(
-    ("overlap", "requests"),
-    [(Overlap.ALLOW, {"get_item": 1, "put_item": 2}), (Overlap.SKIP, {"get_item": 3, "put_item": 3})],
+    ("overlap", "gates", "requests"),
+    [
+        (Overlap.ALLOW, {}, {"get_item": 1, "put_item": 2}),
+        # The lock with the record of the previous run.
+        (Overlap.SKIP, {}, {"get_item": 1, "put_item": 3, "batch_get_item": 1}),
+        (Overlap.ALLOW, {"breaker": BREAKER}, {"get_item": 1, "put_item": 2, "batch_get_item": 1}),
+        # The places and the wait queue of the key; the records of other runs with its places.
+        (Overlap.ALLOW, {"concurrency": KEY}, {"get_item": 1, "put_item": 3, "batch_get_item": 2, "query": 2}),
+        # The record of the run that had the lock also shows that it has no place.
+        (Overlap.SKIP, {"concurrency": KEY}, {"get_item": 1, "put_item": 4, "batch_get_item": 2, "query": 2}),
+        (
+            Overlap.SKIP,
+            {"concurrency": KEY, "breaker": BREAKER},
+            {"get_item": 1, "put_item": 4, "batch_get_item": 2, "query": 2},
+        ),
+    ],
 )
-def test_costs_worker_only_reads_the_job_and_its_lock_and_writes_the_run(
-    world: World, metered: Metered, overlap: Overlap, requests: dict[str, int]
+def test_costs_worker_only_reads_the_job_its_lock_and_its_gates_and_writes_the_run(
+    world: World, metered: Metered, overlap: Overlap, gates: dict[str, Any], requests: dict[str, int]
 ) -> None:
-    world.add(job("* * * * *", overlap=overlap))
+    world.add(job("* * * * *", overlap=overlap, **gates))
     world.until(SETTLED + 59)
     before = len(world.caller.runs)
     world.clock.set(SETTLED + 60)
     metered.clear()
     world.work()
     assert len(world.caller.runs) == before + 1
-    assert metered.requests == requests
+    assert metered.requests == requests | {"update_item": 1}  # the count of the minute
 
 
 @pytest.mark.parametrize(
     ("failures", "end", "units"),
     [
-        (0, RunState.SUCCEEDED, 2),
-        # The failed attempt enters the list of runs that did not go well, the next one leaves it.
-        (1, RunState.SUCCEEDED, 4 + 2),
-        (2, RunState.SUCCEEDED, 6 + 4),
-        # The death, and that it was announced, are written to the list, too.
-        (3, RunState.DEAD, 6 + 4 + 1 + 2),
+        (0, RunState.SUCCEEDED, 2 + 1),
+        # The failed attempt enters the list of runs, the next one leaves it.
+        (1, RunState.SUCCEEDED, 4 + 2 + 1),
+        (2, RunState.SUCCEEDED, 6 + 4 + 1),
+        # The record, but not the list, keeps that the death was announced.
+        (3, RunState.DEAD, 6 + 4 + 1 + 1),
     ],
 )
-def test_costs_only_a_run_with_failures_writes_index_entries(
+def test_costs_run_writes_an_entry_of_the_list_at_its_end_and_two_for_each_failure(
     world: World, metered: Metered, failures: int, end: RunState, units: int
 ) -> None:
     nightly = job("25 12 * * *", overlap=Overlap.ALLOW, retry=RetryPolicy(3, min_seconds=1, max_seconds=1))
@@ -130,11 +153,36 @@ def test_costs_waiting_run_writes_an_index_entry_but_its_heartbeats_do_not(world
     assert world.run_store.heartbeat(run, beat) is None
     assert metered.units["JOB RUN"] == 2 + 1 + 1
     world.tell(world.about(run, MessageKind.COMPLETE))
-    assert (the_run(world).state, metered.units["JOB RUN"]) == (RunState.SUCCEEDED, 2 + 1 + 1 + 1 + 1)
+    assert (the_run(world).state, metered.units["JOB RUN"]) == (RunState.SUCCEEDED, 2 + 1 + 1 + 1 + 1 + 1)
+
+
+@pytest.mark.parametrize(("seconds", "sent"), [(60, 1), (1800, 0)], ids=["in the lane", "as a timer"])
+def test_costs_deadline_message_that_is_sent_again_writes_the_record_once_in_five_times(
+    world: World, metered: Metered, seconds: int, sent: int
+) -> None:
+    """Ten heartbeats: the start, the wait, the heartbeats, and the end with its entry of the list."""
+    beats = {"completion": Completion.CALLBACK, "heartbeat_seconds": seconds, "completion_seconds": 86_400}
+    world.add(job("25 12 * * *", overlap=Overlap.ALLOW, **beats))
+    for number in range(11):
+        world.until(NOON + 1500 + (seconds - 10) * number)
+        beat = decide_heartbeat(waiting(world), seconds, ProgressReport(), now=world.clock.now())
+        assert number == 0 or (beat is not None and world.run_store.heartbeat(waiting(world), beat) is None)
+    assert metered.units["JOB RUN"] == 1 + 2 + 10 + sent
+    world.tell(world.about(the_run(world), MessageKind.COMPLETE))
+    assert (the_run(world).state, metered.units["JOB RUN"]) == (RunState.SUCCEEDED, 1 + 2 + 10 + sent + 1 + 1 + 1)
+    checks = [each for each in world.wheel.sent if each.message.kind is MessageKind.DEADLINE]
+    assert len(checks) <= 10
+
+
+def waiting(world: World) -> Waiting:
+    """The run, which waits for its callback."""
+    run = the_run(world)
+    assert isinstance(run, Waiting)
+    return run
 
 
 @pytest.mark.parametrize(("seconds", "units"), [(9, 0), (11, 3)])
-def test_costs_only_a_call_longer_than_ten_seconds_writes_a_list_entry(
+def test_costs_only_a_call_longer_than_ten_seconds_writes_an_entry_of_what_is_in_progress(
     world: World, metered: Metered, seconds: int, units: int
 ) -> None:
     """One for its record, one for the entry in the list, and one to remove it."""
@@ -152,4 +200,4 @@ def test_costs_only_a_call_longer_than_ten_seconds_writes_a_list_entry(
     held = world.wheel.receive()
     assert held is not None
     worker([world.wheel.received(held)], world.clock.now() + FUNCTION_SECONDS)
-    assert (the_run(world).state, metered.units["JOB RUN"]) == (RunState.SUCCEEDED, 2 + units)
+    assert (the_run(world).state, metered.units["JOB RUN"]) == (RunState.SUCCEEDED, 3 + units)

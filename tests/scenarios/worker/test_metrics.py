@@ -44,6 +44,36 @@ def test_metrics_count_attempts_and_final_states_in_total_and_by_target(world: W
     assert sum(len(report.seconds.get("Lateness", [])) for report in world.reports) == 2  # one a run, not an attempt
 
 
+def test_metrics_lateness_of_a_caught_up_run_counts_from_its_catch_up(world: World) -> None:
+    world.add(job("* * * * *", overlap=Overlap.ALLOW, missed=MissedPolicy(MissedMode.RUN_ALL)))
+    world.until(NOON + 300)
+    world.clock.set(NOON + 3600)  # no round for most of an hour
+    world.dispatch()
+    world.work()
+    caught_up = [report for report in world.reports if report.counts["CaughtUp"]]
+    lateness = [seconds for report in caught_up for seconds in report.seconds["Lateness"]]
+    assert len(lateness) >= 5
+    assert max(lateness) < 5
+
+
+def test_metrics_balance_of_failed_attempts_is_emitted_by_lane(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.add(job("at(2026-11-21T12:01:00)", retry=TWICE))
+    world.caller.answer = lambda _: FAILED
+    world.until(NOON + 120)
+    balances = [report.balances["FailuresBeyond"] for report in world.reports if report.balances]
+    assert balances == pytest.approx([0.6, 0.6])
+    report = next(report for report in world.reports if report.balances)
+    publish(
+        report, Logger(stream=StringIO()), Metrics(namespace="D", service="duecourse"), function="execute", lane="low"
+    )
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    (found,) = [line for line in lines if "FailuresBeyond" in line]
+    assert (found["lane"], found["FailuresBeyond"]) == ("low", [pytest.approx(0.6)])
+    assert found["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["function", "lane", "service"]]
+
+
 def test_metrics_of_started_attempts_include_the_number_of_failures_even_if_it_is_zero(world: World) -> None:
     world.add(job("at(2026-11-21T12:01:00)"))
     world.until(NOON + 120)
@@ -141,7 +171,7 @@ def test_metrics_count_a_round_that_stops_early(world: World) -> None:
     assert [event.action for event in stopped.events] == ["round_stopped", "dispatched"]
 
 
-def test_metrics_of_the_smallest_active_stage_are_nine(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_metrics_of_the_smallest_active_stage_are_ten(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     world.add(job("* * * * *"))
     world.until(NOON + 130)
     logger, metrics = Logger(service="smallest", stream=StringIO()), Metrics(namespace="Duecourse", service="duecourse")
@@ -158,4 +188,4 @@ def test_metrics_of_the_smallest_active_stage_are_nine(world: World, capsys: pyt
             place = tuple(f"{name}={document[name]}" for name in sorted(names) if name != "service")
             found |= {(each["Name"], *place) for each in directive["Metrics"]}
     assert world.count("RunsSucceeded") == 2
-    assert len(found) <= ACTIVE_METRICS == 9, sorted(found)
+    assert len(found) <= ACTIVE_METRICS == 10, sorted(found)

@@ -9,9 +9,7 @@ from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call
-from duecourse.usecases.runs.explain import Explain, Explained
-from duecourse.usecases.workflows.workflows import WorkflowRuns
-from tests.support.audited import WheelDepths
+from duecourse.usecases.runs.explain import Explained
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, DIAMOND, INSTANT, WorkflowWorld
 from tests.support.workflows import graph_of
@@ -25,10 +23,7 @@ Asked = Callable[..., Explained]
 @pytest.fixture
 def asked(world: WorkflowWorld) -> Asked:
     """What is explained of a job, at the instant of its workflow unless another is given."""
-    look = WorkflowRuns(world.workflows, world.jobs)
-    explain = Explain(
-        world.jobs, world.run_store, world.wait_queues, WheelDepths(world.wheel), look, world.clock, 300, 840, 90
-    )
+    explain = world.api.explain
     return lambda job_id, at=DUE: explain("default", job_id, at)
 
 

@@ -262,6 +262,42 @@ def test_workflow_recovery_rerun_with_the_same_key_is_one_run(world: WorkflowWor
         world.rerun(["us"], key="k")
 
 
+def test_workflow_recovery_rerun_that_has_not_finished_is_announced_at_its_deadline(world: WorkflowWorld) -> None:
+    world.answers.failing = {"extract"}
+    world.add(job("", id="load", workflow="nightly", completion=Completion.CALLBACK))
+    world.begin(graph_of({"extract": (), "load": ("extract",)}), NOON + 90, finish_by=300)
+    world.answers.failing = set()
+    new = world.rerun(["extract"])
+    world.until(NOON + 389)
+    assert world.notices.deadlines == []
+    world.until(NOON + 391)
+    assert [each.run.name for each in world.notices.deadlines] == [new.name]
+
+
+def test_workflow_recovery_queued_rerun_of_an_old_run_is_found(world: WorkflowWorld) -> None:
+    failed(world, "eu")
+    world.clock.advance(20 * 86_400)
+    new = world.rerun(["eu"])
+    found = world.api.runs.get("default", new.run_id)
+    assert (found.state, found.due, found.workflow) == (RunState.QUEUED, new.due, new.workflow)
+    assert found.due == int(NOON + 90) + 20 * 86_400
+
+
+def test_workflow_recovery_rerun_that_is_repeated_after_its_record_has_expired_does_not_start_again(
+    world: WorkflowWorld,
+) -> None:
+    failed(world, "eu")
+    world.rerun(["eu"], key="k")
+    world.until(NOON + 110)
+    new = world.rerun(["eu"], key="k")
+    assert new.state is S
+    world.delete_record("nightly", new.name.local)
+    world.clock.advance(15 * 86_400)
+    sent = len(world.wheel.sent)
+    assert world.rerun(["eu"], key="k").name == new.name
+    assert len(world.wheel.sent) == sent
+
+
 def test_workflow_recovery_rerun_error_names_the_reason(world: WorkflowWorld) -> None:
     world.begin(graph_of(CHAIN, load={"not_before": "0 13 * * *"}), NOON + 90)
     with pytest.raises(RunNotEndedError):

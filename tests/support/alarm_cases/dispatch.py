@@ -4,6 +4,7 @@ from importlib import import_module
 
 from duecourse.domain.jobs.job import EventKind, MissedMode, MissedPolicy
 from duecourse.testing.faults import around, before
+from duecourse.usecases.standby import Standby
 from tests.support.alarm_cases.parts import broken, fill, refusing, throttled
 from tests.support.jobs import NOON, job
 from tests.support.lambda_events import Context, fifo_event
@@ -15,6 +16,14 @@ ROUND = '{"shard":0,"minute":29920000}'
 def no_tick(observed: Observed) -> None:
     observed.minutes(10)
     observed.minutes(6, ticking=False)
+
+
+def a_large_catch_up(observed: Observed) -> None:
+    """Rounds start again after an outage of twenty minutes."""
+    observed.world.add(job("rate(1 second)", missed=MissedPolicy(mode=MissedMode.SKIP)))
+    observed.minutes(2)
+    observed.minutes(40, dispatching=False, working=False)
+    observed.minutes(3)
 
 
 def ticks_that_nobody_takes(observed: Observed) -> None:
@@ -44,6 +53,16 @@ def rounds_that_fail(observed: Observed) -> None:
         one_round_that_fails(observed)
 
     observed.minutes(8, dispatching=False, each=fail)
+
+
+def no_fence(observed: Observed) -> None:
+    """The functions of a stage with a standby find no fence: nothing is dispatched."""
+    standby = Standby(lambda: None, observed.world.clock, "eu-west-1")
+
+    def stop() -> None:
+        standby.stops(lambda report: observed.publish(report, function="dispatch"), raises=False)
+
+    observed.minutes(8, dispatching=False, working=False, each=stop)
 
 
 def rounds_that_run_out_of_time(observed: Observed) -> None:

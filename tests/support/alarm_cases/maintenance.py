@@ -171,6 +171,11 @@ def a_stream_that_nobody_reads(observed: Observed, why: str = "the event source 
     observed.minutes(20)
 
 
+def an_account_with_fewer_executions(observed: Observed) -> None:
+    observed.quota.granted = 999
+    observed.minutes(60)
+
+
 def a_watch_that_fails(observed: Observed) -> None:
     observed.watched = "no queue"
     observed.queues = broken(observed.queues, "depth_of")

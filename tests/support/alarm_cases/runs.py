@@ -20,6 +20,12 @@ def many_dead_runs(observed: Observed) -> None:
     observed.minutes(6)
 
 
+def dead_runs_of_all_targets(observed: Observed) -> None:
+    observed.world.caller.answer = failing
+    several_targets(observed, 6)
+    observed.minutes(8)
+
+
 def several_targets(observed: Observed, count: int) -> None:
     """Create a job that fires every minute for each target."""
     for number in range(count):

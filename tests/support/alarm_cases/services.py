@@ -55,17 +55,12 @@ def throttles_of(function: str) -> Case:
         elif function == "Archive":
             a_stream_that_nobody_reads(observed, "PROBLEM: Function call failed")
         elif function.startswith("Execute"):
-            concurrency_is_used_up(observed)
+            observed.minutes(6, working=False, each=invoke)
         else:
             fill(observed, 1, "rate(60 seconds)")
             observed.minutes(6, ticking=function != "Tick", dispatching=function != "Dispatch", each=invoke)
 
     return refuse
-
-
-def concurrency_is_used_up(observed: Observed) -> None:
-    """Functions of this account use all its concurrency."""
-    observed.minutes(4, working=False, each=lambda: observed.of_account("ClaimedAccountConcurrency", 1_000))
 
 
 def hours_without(observed: Observed, *, without: str = "", failing: str = "") -> None:

@@ -42,7 +42,7 @@ def _retries(stage: Stage) -> None:
     stage.at(1510)
 
 
-def _waits_in_line(stage: Stage) -> None:
+def _waits_in_queue(stage: Stage) -> None:
     stage.target.answers[180] = [_busy(240)]
     stage.put("3,6 12 * * *", max_runs=2, missed=LATE, retry=PATIENT, overlap=Overlap.QUEUE)
     stage.at(490)
@@ -100,7 +100,7 @@ STORIES = (
         "waits in the queue",
         "With `overlap: queue`, the run of 12:03 fails and is retried after four minutes. The run of 12:06 waits for "
         "it.",
-        _waits_in_line,
+        _waits_in_queue,
         {180: Fate(("SUCCEEDED",), 2), 360: RAN},
     ),
     Story(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.calendars import named
+from duecourse.domain.jobs.calendars import CalendarDays
 from duecourse.domain.jobs.cursor import PlannedResume
 from duecourse.domain.jobs.job import Job, Spread
 from duecourse.domain.jobs.spread import Place
@@ -69,7 +69,7 @@ def _planned_for_all(stage: Stage) -> None:
 def _caught_up_window(stage: Stage) -> None:
     calendars = stage.office.api.calendars
     stage.ask(_all(lambda: calendars.put("default", "erp", [], "", by="anna").jobs))
-    stage.put("3-19/4 12 * * *", max_runs=4, exclude=(named("erp"),))
+    stage.put("3-19/4 12 * * *", max_runs=4, exclude=(CalendarDays("erp"),))
     stage.at(370)
     window = f"{to_iso(NOON + 400)}/{to_iso(NOON + 725)}{CATCH_UP}"
     stage.ask(_all(lambda: calendars.put("default", "erp", [window], "", by="anna").jobs))

@@ -18,12 +18,17 @@ def meanings(jobs: list[dict[str, Any]], runs: list[dict[str, Any]]) -> dict[str
 
 
 def _flat(meaning: Any) -> Any:
-    """With the fields of a run's identity beside its others, as releases have them that know no identity."""
+    """With the fields of a run's parts beside its others, as releases have them that know no parts."""
     if not isinstance(meaning, dict):
         return meaning
-    plain = {name: _flat(value) for name, value in meaning.items() if name != "identity"}
-    return plain | meaning.get("identity", {})
+    plain = {name: _flat(value) for name, value in meaning.items() if name not in PARTS}
+    for part in PARTS:
+        value = _flat(meaning.get(part))
+        plain |= value if isinstance(value, dict) else {} if value is None else {part: value}
+    return plain
 
+
+PARTS = ("identity", "attempts", "callback", "failure")
 
 READERS = {
     "JOB": "job_item",

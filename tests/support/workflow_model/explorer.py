@@ -6,7 +6,7 @@ from array import array
 from random import Random
 from typing import Any, NamedTuple
 
-from duecourse.domain.runs.states import Record, reason_of
+from duecourse.domain.runs.states import Record
 from tests.support.workflow_model.values import Broken, Letter, State
 from tests.support.workflow_model.workers import Node
 from tests.support.workflow_model.world import World
@@ -119,9 +119,7 @@ class Explorer(World):
                 again = f"/{message.attempt}" if message.attempt > 1 else ""
                 return f"{message.kind}{again} {message.job_id}#{id}"
             case Record():
-                return (
-                    f"{value.job_id} {value.state}/{value.attempt} {reason_of(value) or ''}#{value.message_id}".strip()
-                )
+                return f"{value.job_id} {value.state}/{value.attempt} {value.reason or ''}#{value.message_id}".strip()
             case tuple():
                 return " ".join(map(self._word, value))
             case _:

@@ -6,7 +6,7 @@ I1 never early; I2 at most once; I3 never forgotten; I4 it ends; I5 a redrive go
 from dataclasses import dataclass, field, replace
 
 from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readiness, WorkflowOutcome
-from duecourse.domain.runs.states import Run, RunState, cancel_requested, reason_of
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.runs.transitions import may_run_again
 from duecourse.domain.workflows.graph import StepOutcome, StepOutcomes, end_of, entry, numbers_in
 from duecourse.messages import MessageKind, RunMessage
@@ -36,7 +36,7 @@ class Promises:
     def written(self, state: State, letter: Letter, run: Run, previous: Run | None, attempts: int) -> Seen:
         """A record is written over another one. `attempts`: how many other workers are at work on an attempt of it."""
         seen, workflow_run = state.seen, self.runs.values[state.records[0]]
-        if run.state is RunState.RUNNING and cancel_requested(run) is None:
+        if run.state is RunState.RUNNING and run.cancel_requested is None:
             _is(not attempts or not run.is_step, f"I2 {run.job_id}: two attempts are believed alive")
             succeeded = previous is not None and previous.state is RunState.SUCCEEDED
             _is(not succeeded or not run.is_step, f"I2 {run.job_id} runs though it succeeded")
@@ -65,7 +65,7 @@ class Promises:
             seen = self._withdrawn(seen, number, run.round, 0)
         if run.state is not RunState.DEAD:
             seen = seen._replace(owed=seen.owed & ~bit)
-        if run.state.final and not (run.state is RunState.CANCELLED and reason_of(run) == WORKFLOW_OVER):
+        if run.state.final and not (run.state is RunState.CANCELLED and run.reason == WORKFLOW_OVER):
             known: StepOutcomes = self.ends.values[seen.truth]
             if entry(end_of(run), run.round) > entry(known.of(number), known.round(number)):
                 truth = self.ends.of(with_entry(known, number, end_of(run), run.round))
@@ -138,7 +138,7 @@ class Promises:
 
     def _over(self, run: Run | None) -> bool:
         """Whether the workflow's run ended by anything but its steps."""
-        return run is not None and run.state in (RunState.DEAD, RunState.CANCELLED) and reason_of(run) != STEPS_FAILED
+        return run is not None and run.state in (RunState.DEAD, RunState.CANCELLED) and run.reason != STEPS_FAILED
 
     def _dead(self, state: State) -> int:
         runs = [self.runs.values[number] for number in state.records[1:]]

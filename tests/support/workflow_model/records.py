@@ -13,14 +13,15 @@ def plain(run: Run) -> Run:
     times: dict[str, Any] = {
         "lease_until": EARLY + LEASE_SECONDS,
         "not_before": EARLY,
-        "first_started_at": EARLY,
-        "started_at": EARLY,
         "finished_at": EARLY,
         "redriven_at": EARLY,
         "deadlines": Deadlines(EARLY + DEADLINE_SECONDS),
     }
     known = {name: at for name, at in times.items() if getattr(run, name, None) is not None}
-    bare = {"fencing_token": "", "expires_at": None, "error": None, "code": None, "callback_hash": None}
+    bare: dict[str, Any] = {"fencing_token": "", "expires_at": None}
+    bare |= {} if run.failure is None else {"failure": None}
+    if run.attempts is not None:
+        bare["attempts"] = replace(run.attempts, first_started_at=EARLY, started_at=EARLY, callback=None)
     if run.redriven_at is not None and not run.is_step:  # its redrives are told apart
         known["redriven_at"] = EARLY + run.attempt if run.redriven_at in (EARLY, LATE) else run.redriven_at
     return replace(run, **known | bare)

@@ -7,7 +7,7 @@ from typing import Any
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readiness, StepTurn, WorkflowOutcome
-from duecourse.domain.runs.states import Run, RunState, reason_of
+from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.runs.transitions import may_run_again
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Graph, StepOutcomes, end_of, numbers_in
@@ -140,7 +140,7 @@ class WorkflowSteps:
     def _after_step(self, run: Run) -> Generator[Question, Any, list[RunMessage]]:
         """Workflows._after_step."""
         number = self.graph.numbers[run.job_id]
-        if run.state is RunState.CANCELLED and reason_of(run) == WORKFLOW_OVER:
+        if run.state is RunState.CANCELLED and run.reason == WORKFLOW_OVER:
             if self.changed == "who was cancelled with a workflow's run that is back does not start itself":
                 return []
             alive = self.changed == "who was cancelled starts itself, whatever has become of its workflow's run"
@@ -182,7 +182,7 @@ class WorkflowSteps:
         """Workflows._after_run."""
         if not run.state.final or run.state is RunState.SKIPPED or run.attempt == 0:
             return []
-        if reason_of(run) == STEPS_FAILED and self.changed == "a death by steps is not looked at once more":
+        if run.reason == STEPS_FAILED and self.changed == "a death by steps is not looked at once more":
             return []
         succeeded = run.state is RunState.SUCCEEDED
         if succeeded and not any(step.may_fail for step in self.graph.steps):
@@ -190,7 +190,7 @@ class WorkflowSteps:
         if succeeded and self.changed == "a success is not looked at once more":
             return []
         state = yield from self._known()
-        if succeeded or reason_of(run) == STEPS_FAILED:
+        if succeeded or run.reason == STEPS_FAILED:
             written = WorkflowOutcome.DONE if succeeded else WorkflowOutcome.FAILED
             return [] if state.outcome is written else [self.messages.evaluate()]
         if self.changed == "who is due is not cancelled with the workflow's run":

@@ -15,13 +15,17 @@ from hypothesis import strategies as st
 
 from duecourse.api.problems import Problem
 from duecourse.domain.runs.callbacks import CallbackToken
+from duecourse.domain.runs.states import RunState
 from duecourse.ports import AwsError, NoAnswerError, ServiceError
+from duecourse.stores import run_item
 from duecourse.stores.jobs import JobStore
 from duecourse.stores.runs import RunStore
 from duecourse.stores.tenants import TenantLimits
 from duecourse.stores.tick_mark import TickMark
 from tests.support.api import BODY, Answered, ApiClient, Untouchable, untouchable_client
 from tests.support.api_events import REQUEST_ID, api_event, json_event
+from tests.support.jobs import job
+from tests.support.runs import run
 
 BAD_LIMITS = ("0", "101", "-1", "1.0", "x", "", "1,2", "\N{ARABIC-INDIC DIGIT ONE}", "9" * 5000, "1e1", " 1")
 BAD_CURSORS = ("", "x", "é", "====", "MWo6YQ==", "MWo6YS5i", "Mmo6YQ", "MXI6bmlnaHRseQ", "a" * 9000)
@@ -194,7 +198,7 @@ def test_api_errors_internal_error_returns_500_without_details_and_is_logged_wit
     answer = api.get("/v1/jobs/nightly")
     assert_problem(answer, 500, "internal")
     assert "store" not in answer.text
-    failed, line = api.wait_queues
+    failed, line = api.log_lines
     assert failed["message"] == "request_failed"
     assert failed["request_id"] == REQUEST_ID
     assert "the store was asked to get" in failed["exception"]
@@ -209,11 +213,21 @@ def test_api_errors_internal_error_is_counted(capsys: pytest.CaptureFixture[str]
     assert metric["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Duecourse/test"
 
 
+def test_api_errors_ignored_attributes_of_records_are_counted(
+    api: ApiClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_item.ignored()
+    skipped = run_item.to_item(run(job(), RunState.SKIPPED, attempt=0))
+    run_item.from_item(skipped | {"progress": {"N": "0.5"}})
+    api.get("/v1/health")
+    assert json.loads(capsys.readouterr().out)["AttributesIgnored"] == [1.0]
+
+
 def test_api_errors_every_request_writes_one_log_entry() -> None:
     api = untouchable_client()
     api.get("/v1/health")
     api.post({})
-    served, refused = api.wait_queues
+    served, refused = api.log_lines
     assert (served["action"], served["status"], served["tenant"]) == ("health_asked", 200, "default")
     assert (refused["action"], refused["status"], refused["problem"]) == ("request_refused", 422, "invalid-job")
     assert served["request_id"] == refused["request_id"] == REQUEST_ID
@@ -358,7 +372,7 @@ def test_api_errors_unreadable_health_returns_503() -> None:
 def test_api_errors_unavailable_store_is_logged_and_counted(capsys: pytest.CaptureFixture[str]) -> None:
     api = untouchable_client(counters=cast(TenantLimits, Failing(said("ThrottlingException"))))
     api.get(JOB)
-    failed, line = api.wait_queues
+    failed, line = api.log_lines
     assert "secret-table" in failed["exception"]
     assert (line["action"], line["status"]) == ("request_failed", 503)
     assert "InternalErrors" in capsys.readouterr().out

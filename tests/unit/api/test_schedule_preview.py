@@ -173,7 +173,7 @@ def test_schedule_preview_rejects_a_body_that_is_not_an_object(value: Any) -> No
 def test_schedule_preview_logs_the_number_of_listed_occurrences() -> None:
     api = untouchable_client()
     api.post({"schedule": "@daily", "count": 3}, PATH)
-    [line] = api.wait_queues
+    [line] = api.log_lines
     assert (line["action"], line["status"], line["items"]) == ("schedule_previewed", 200, 3)
 
 

@@ -17,7 +17,7 @@ from benchmarks.burst.report import JUDGED, budgets, report
 from benchmarks.burst.settings import SETTINGS, SHIPPED_LOCKED, SIZING_SHARDS, Assumptions, Scenario, Setting
 from benchmarks.burst.simulate import scenarios, simulate
 from benchmarks.burst.store import TENTH, Tables
-from benchmarks.burst.workers import LANE, RUNS_WRITES, lateness, start
+from benchmarks.burst.workers import ENDED_PARTITIONS, ENDED_WRITES, LANE, RUNS_READS, RUNS_WRITES, lateness, start
 from benchmarks.cost.counts import Counts
 from duecourse.domain.jobs.cursor import shard_of
 from infra.stages import STAGES
@@ -26,14 +26,17 @@ PROD, RAISED, _ = SETTINGS
 PLENTY = Setting(
     "plenty",
     "no limit but the slot's",
-    1e9,
-    1e9,
-    1e9,
-    1e9,
-    1e9,
-    1_000,
-    None,
-    (200, 2_000),
+    jobs_writes=1e9,
+    due_writes=1e9,
+    runs_writes=1e9,
+    runs_reads=1e9,
+    ended_writes=1e9,
+    run_index_partitions=1_000_000,
+    jobs_reads=1e9,
+    table_quota=1e9,
+    dispatchers=1_000,
+    lane_concurrency=None,
+    pollers=(200, 2_000),
     account_concurrency=1e6,
     due_reads=1e9,
 )
@@ -256,6 +259,21 @@ def test_burst_starts_are_delayed_by_the_reported_limit() -> None:
     assert slow.last_finished > slow.last
 
 
+def test_burst_lists_of_runs_delay_the_starts_unless_successes_are_not_listed() -> None:
+    visible, due = Counter({BURST * TENTH: 50_000}), {0: 50_000.0}
+    narrow, few, none = (
+        start(visible, due, replace(PLENTY, **changes), Assumptions())
+        for changes in (
+            {"ended_writes": 1_000.0, "table_quota": 1e9, "runs_writes": 1e9},
+            {"run_index_partitions": 1},
+            {"run_index_partitions": 1, "list_successes": False},
+        )
+    )
+    assert (narrow.limited_by, few.limited_by) == (ENDED_WRITES, ENDED_PARTITIONS)
+    assert few.last == pytest.approx(50, rel=0.1)
+    assert none.last < few.last / 2
+
+
 def test_burst_overlap_lock_reduces_the_starts_that_the_runs_table_allows() -> None:
     visible, due = Counter({BURST * TENTH: 50_000}), {0: 50_000.0}
     setting = replace(PLENTY, runs_writes=20_000.0, table_quota=20_000.0)
@@ -267,12 +285,43 @@ def test_burst_overlap_lock_reduces_the_starts_that_the_runs_table_allows() -> N
     assert SHIPPED_LOCKED.overlap_skip
 
 
+def test_burst_runs_without_overlap_need_reads_of_the_runs_table_as_measured() -> None:
+    visible, due = Counter({BURST * TENTH: 50_000}), {0: 50_000.0}
+    setting = replace(PLENTY, runs_reads=2_000.0, table_quota=2_000.0, runs_writes=1e9)
+    setting = replace(setting, list_successes=False, overlap_skip=True, jobs_reads=1e9)
+    found = start(visible, due, setting, Assumptions())
+    assert found.limited_by == RUNS_WRITES
+    given = replace(Assumptions(), locked_run=replace(Assumptions().locked_run, wru_per_run=0.001, rru_per_run=5.0))
+    found = start(visible, due, setting, given)
+    assert found.limited_by == RUNS_READS
+    assert found.last == pytest.approx(50_000 / (2_000 / 4), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("shards", "due_writes", "accepted"),
+    [
+        (16, 4_000.0, (2_500, 3_300)),
+        (32, 20_000.0, (6_000, 11_000)),
+        (1_024, 4_000.0, (3_700, 4_000)),
+        (4, 10.0, (10, 10)),
+    ],
+)
+def test_burst_slots_share_the_partitions_of_the_index_unevenly(
+    shards: int, due_writes: float, accepted: tuple[float, float]
+) -> None:
+    found = Scenario(500_000, 1, shards, 300, replace(PROD, due_writes=due_writes)).due_writes
+    assert accepted[0] <= found <= accepted[1]
+
+
 def test_burst_cpu_time_comes_from_the_results_of_the_other_benchmarks() -> None:
     dispatch = {"cases": {"distinct": {"cpu_ms_per_firing": 0.19}}}
     execute = {"cases": {"http": {"cpu_ms_per_run": 5.1}}}
     found = with_counts(Counts.from_results(dispatch, execute))
     assert (found.dispatch_cpu, found.execute_cpu) == (pytest.approx(0.000_19), pytest.approx(0.005_1))
     assert with_counts(Counts.from_results(None, None)) == Assumptions()
+    locked = {"cases": {"http_overlap_skip": {"wru_per_run": 3.5, "rru_per_run": 4}}}
+    run = with_counts(Counts.from_results(None, locked)).locked_run
+    assert (run.wru_per_run, run.rru_per_run) == (3.5, 4.0)
 
 
 def test_burst_every_scenario_uses_the_given_assumptions() -> None:

@@ -43,7 +43,7 @@ FIRING = {
     "rru_per_firing": 0.05,
     "sqs_requests_per_1000": 100,
 }
-RUN = {"cpu_ms_per_run": {"median": 2.5, "min": 2, "max": 3}, "wru_per_run": 2, "rru_per_run": 1}
+RUN = {"cpu_ms_per_run": {"median": 2.5, "min": 2, "max": 3}, "wru_per_run": 2, "list_wru_per_run": 1, "rru_per_run": 1}
 DISPATCH = {"cases": dict.fromkeys(CASES, FIRING)}
 LOCKED = RUN | {"wru_per_run": 4}
 EXECUTE = {"cases": {"http": RUN | {"sqs_requests_per_run": 0.2}, "http_overlap_skip": LOCKED}}
@@ -139,13 +139,13 @@ def test_cost_bulk_queues_are_polled_like_lanes() -> None:
     assert items["bulk_polls"] == items["lane_polls"] == pytest.approx(1.04, abs=0.01)
 
 
-def test_cost_production_stage_keeps_its_budget_with_twenty_alarm_metrics() -> None:
-    """With 45 it does not."""
+def test_cost_production_stage_keeps_its_budget_with_forty_alarm_metrics() -> None:
+    """With 60 it does not."""
     stage = stage_named("prod")
     idle = idle_of(stage)
     assert stage.shards == 16
-    assert idle.items(ASSUMED)["total"] > BUDGET
-    assert replace(idle, alarm_metrics=20).items(ASSUMED)["total"] <= BUDGET
+    assert replace(idle, alarm_metrics=60).items(ASSUMED)["total"] > BUDGET
+    assert replace(idle, alarm_metrics=40).items(ASSUMED)["total"] <= BUDGET
 
 
 def idle_of(stage: StageConfig) -> Idle:
@@ -282,10 +282,10 @@ def test_cost_one_off_run_costs_its_request_and_units_plus_the_cost_of_a_firing(
     counts = Counts.from_results(None, None)
     items = everything(counts, ASSUMED)
     fired, later, job = (items[f"duecourse_{name}"] for name in ("distinct", "delayed_run", "at_job"))
-    assert later["writes"] == pytest.approx(7 * 0.625)
-    assert job["total"] - later["total"] == pytest.approx(14 * 0.625)
+    assert later["writes"] == pytest.approx(9 * 0.625)
+    assert job["total"] - later["total"] == pytest.approx(13 * 0.625)
     assert later["requests"] > 1.0
-    spared = fired["dispatch_writes"] + fired["execute_writes"]
+    spared = sum(fired[name] for name in ("dispatch_writes", "execute_writes", "list_writes"))
     assert later["total"] == pytest.approx(
         fired["total"] - spared + later["writes"] + later["requests"] + later["request_logs"], abs=0.001
     )
@@ -311,7 +311,7 @@ def test_cost_break_even_with_google_is_given_in_both_directions() -> None:
 
 def test_cost_document_contains_budgets_and_notes() -> None:
     result = document(Counts.from_results(None, EXECUTE), replace(IDLE, alarm_metrics=0), ASSUMED)
-    assert result["budgets"] == {"idle_month_16_shards_at_most_6_dollars": True}
+    assert result["budgets"] == {"idle_month_16_shards_at_most_720_cents": True}
     assert result["idle_month"]["16_shards"]["total"] == pytest.approx(
         sum(value for name, value in result["idle_month"]["16_shards"].items() if name != "total"), abs=1e-3
     )
@@ -341,8 +341,8 @@ def test_cost_comparison_can_exclude_logs_traces_and_records() -> None:
 
 
 def test_cost_missed_budget_is_reported_with_its_excess() -> None:
-    result = document(Counts.from_results(None, None), replace(IDLE, shards=64), ASSUMED)
-    assert result["budgets"] == {"idle_month_64_shards_at_most_6_dollars": False}
+    result = document(Counts.from_results(None, None), replace(IDLE, shards=256), ASSUMED)
+    assert result["budgets"] == {"idle_month_256_shards_at_most_720_cents": False}
     assert "misses its budget by" in result["notes"][0]
     assert "MISSED" in table(result)
 

@@ -24,7 +24,6 @@ CITED = re.compile(r'"[^"]+"|Guide|Reference|Pricing|quotas')
 """A row of a table that names its source at AWS publishes a limit of AWS."""
 
 FACTS: Mapping[str, tuple[str, ...]] = {
-    "docs/decisions/016-upcoming-load.md": ("330 read units",),
     "docs/operations.md": ("$5", "40,000 write units", "20,000 runs a second"),
     "docs/security.md": ("250 ms",),
     "docs/sizing.md": ("1,600 runs a second", "2,000 runs a second", "1,000 write units"),
@@ -118,29 +117,29 @@ def test_published_results_page_is_generated_from_the_stored_results() -> None:
 
 def test_published_stale_results_are_those_whose_files_have_changed(tmp_path: Path) -> None:
     (tmp_path / "benchmarks").mkdir()
-    source = tmp_path / "benchmarks" / "line.py"
+    source = tmp_path / "benchmarks" / "wait_queue.py"
     source.write_text("one = 1\n")
-    documents = {"line": {"measured": fingerprint("line", tmp_path)}}
+    documents = {"wait_queue": {"measured": fingerprint("wait_queue", tmp_path)}}
     assert not stale(documents, tmp_path)
     source.write_text("one = 2\n")
-    assert stale(documents, tmp_path) == {"line"}
-    assert stale({"line": {}}, tmp_path) == {"line"}
+    assert stale(documents, tmp_path) == {"wait_queue"}
+    assert stale({"wait_queue": {}}, tmp_path) == {"wait_queue"}
 
 
 def test_published_stale_results_are_not_those_whose_docstrings_and_comments_have_changed(tmp_path: Path) -> None:
     (tmp_path / "benchmarks").mkdir()
-    source = tmp_path / "benchmarks" / "line.py"
+    source = tmp_path / "benchmarks" / "wait_queue.py"
     source.write_text('"""One."""\nLIMIT = 1  # runs\n"""One\nrun."""\ntext = \'# 1\'\n')
-    documents = {"line": {"measured": fingerprint("line", tmp_path)}}
+    documents = {"wait_queue": {"measured": fingerprint("wait_queue", tmp_path)}}
     source.write_text('# Two.\n\nLIMIT = 1\n"""The limit."""\n\ntext = \'# 1\'  # a comment\n')
     assert not stale(documents, tmp_path)
     source.write_text("LIMIT = 1\ntext = '# 2'\n")
-    assert stale(documents, tmp_path) == {"line"}
+    assert stale(documents, tmp_path) == {"wait_queue"}
 
 
 def test_published_stale_results_are_marked_on_their_page() -> None:
-    documents = {"line": {"date": "2026-11-21", "budgets": {"a": True}}}
-    assert f"| line | 2026-11-21 | kept{STALE} |" in results_page(documents, stale={"line"})
+    documents = {"wait_queue": {"date": "2026-11-21", "budgets": {"a": True}}}
+    assert f"| wait_queue | 2026-11-21 | kept{STALE} |" in results_page(documents, stale={"wait_queue"})
     assert STALE not in results_page(documents)
 
 

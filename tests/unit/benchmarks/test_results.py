@@ -107,7 +107,7 @@ def documents() -> dict[str, dict[str, Any]]:
             "put_seconds": 4.1,
             "wide": {"jobs": 502, "called": 502, "succeeded": 502, "called_again": 0, "state": "SUCCEEDED"},
         },
-        "line": a_head("line") | {"hand_over_seconds": {"max": 0.3}},
+        "wait_queue": a_head("wait_queue") | {"hand_over_seconds": {"max": 0.3}},
         "limits": a_head("limits")
         | {
             "limit": 50,

@@ -1,6 +1,10 @@
 """An address that answers the same to every caller, for commands that are tried as they are run."""
 
+import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -28,6 +32,27 @@ RUN: Mapping[str, Any] = {
 
 JOB: Mapping[str, Any] = {"id": "nightly", "state": "ACTIVE", "schedule": "0 3 * * *", "timezone": "UTC"}
 
+OPERATION: Mapping[str, Any] = {
+    "id": "op-1",
+    "kind": "redrive",
+    "filter": {"job_id": None, "tag": "billing", "state": ["DEAD"], "error": None, "since": None, "until": None},
+    "per_minute": None,
+    "limit": None,
+    "expected": None,
+    "scope_tags": None,
+    "state": "RUNNING",
+    "reason": None,
+    "done": 0,
+    "refused": 0,
+    "skipped": {},
+    "searched_to": None,
+    "created_by": "ann",
+    "created_at": "2026-11-21T09:15:00.000Z",
+    "updated_at": "2026-11-21T09:15:45.120Z",
+    "ended_at": None,
+    "expires_at": "2026-11-22T09:15:00Z",
+}
+
 Answering = Callable[[str, Mapping[str, str]], object]
 """The document for a path and its query; bytes are sent as they are."""
 
@@ -39,7 +64,7 @@ def served(answering: Answering) -> Iterator[str]:
         yield server.url("")
 
 
-def duecourse(api: str, *arguments: str, text: str | None = None, **environment: str) -> Result:
+def duecourse(api: str, *arguments: str, text: str | bytes | None = None, **environment: str) -> Result:
     """What a command prints of what this address answers."""
     return CliRunner(env={"DUECOURSE_API": api, "TZ": "UTC", **environment}).invoke(main, arguments, input=text)
 
@@ -49,3 +74,26 @@ def told(answer: object, *arguments: str, text: str | None = None, **environment
     of_runs = arguments[0] == "runs"
     with served(lambda path, _query: JOB if of_runs and re.fullmatch("/v1/jobs/[^/]+", path) else answer) as api:
         return duecourse(api, *arguments, text=text, **environment)
+
+
+@contextmanager
+def started(
+    api: str,
+    *arguments: str,
+    stdin: int = subprocess.PIPE,
+    stdout: int = subprocess.PIPE,
+    stderr: int = subprocess.PIPE,
+    **environment: str,
+) -> Iterator[subprocess.Popen[str]]:
+    """A command as a process of its own, for signals, pipes and terminals (`stdin` …)."""
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # as in a background job of a shell, whose children inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    command = [sys.executable, "-c", "from duecourse.cli import start; start()", *arguments]
+    own = {"PATH": os.environ["PATH"], "HOME": "/", "TERM": "xterm", "TZ": "UTC", "DUECOURSE_API": api, **environment}
+    with subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, text=True, env=own) as process:
+        try:
+            yield process
+        finally:
+            process.kill()

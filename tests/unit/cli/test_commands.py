@@ -17,12 +17,13 @@ from pathlib import Path
 
 import click
 import pytest
+import yaml
 from botocore.exceptions import ClientError, EndpointConnectionError
 from click.testing import CliRunner, Result
 
 from duecourse.cli.commands.guard import guarded
 from duecourse.cli.commands.options import timeout_of
-from duecourse.cli.main import COMMANDS, main
+from duecourse.cli.main import COMMANDS, SECTIONS, main
 from duecourse.cli.terminal import MEANT, UsageError
 from duecourse.client import ApiError, ApiUnreachableError
 from tests.support.http_target import Seen, documents, http_target
@@ -63,6 +64,12 @@ WARNING = {
 }
 
 
+LASTED = [{**RUN, "state": "SUCCEEDED", "duration_seconds": 90.0 if number < 10 else 12.34} for number in range(15)]
+NO_RUNS = {"/v1/jobs/nightly/runs": {"items": [], "next_cursor": None}}
+
+UNKNOWN = {"type": "/problems/unknown-job", "title": "There is no such job"}
+
+
 def answer(asked: Seen) -> tuple[int, object]:
     """Like the API, with one job and one run."""
     answers: dict[str, object] = {
@@ -78,7 +85,7 @@ def answer(asked: Seen) -> tuple[int, object]:
         case "DELETE":
             return 204, None
         case _:
-            return (200, answers[asked.route]) if asked.route in answers else (404, {"title": "There is no such job"})
+            return (200, answers[asked.route]) if asked.route in answers else (404, UNKNOWN)
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +109,19 @@ def test_cli_reads_the_api_address_from_the_environment(api: str) -> None:
     assert result.exit_code == 0, result.output
     assert "2026-11-22 03:00:00" in result.stdout
     assert result.stdout.endswith("5 of the last 20 runs were skipped or merged. See their reasons.\n")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["jobs get nightly", "jobs list", "runs list nightly", "jobs history nightly", "jobs pause nightly", "limits list"],
+)
+def test_cli_output_has_the_same_formats_in_all_commands(command: str) -> None:
+    page = {"items": [JOB | RUN | {"key": "crm"}], "next_cursor": None}
+    answer = page if command.split()[1] in ("list", "history") else JOB
+    as_json = told(answer, *command.split(), "-o", "json").stdout
+    assert as_json == told(answer, *command.split(), "--json").stdout
+    assert yaml.safe_load(told(answer, *command.split(), "-o", "yaml").stdout) == yaml.safe_load(as_json)
+    assert told(answer, *command.split(), "-o", "csv").exit_code == 2
 
 
 NIGHTLY = {
@@ -131,6 +151,8 @@ def test_cli_job_is_shown_field_by_field_with_its_next_occurrences() -> None:
             return NIGHTLY
         if path == "/v1/jobs/nightly/warnings":
             return {"items": []}
+        if path == "/v1/jobs/nightly/runs":
+            return {"items": LASTED, "next_cursor": None}
         at = [{"at": f"2026-10-{day}T01:30:00Z", "wall": "", "mark": None, "count": 1} for day in (25, 26)]
         return {"understood_as": "", "canonical": "", "occurrences": at, "tzdata": ""}
 
@@ -138,8 +160,9 @@ def test_cli_job_is_shown_field_by_field_with_its_next_occurrences() -> None:
         shown = duecourse("jobs", "get", "nightly", "--api", server).stdout.splitlines()
         as_json = duecourse("jobs", "get", "nightly", "--api", server, "--json").stdout
     assert json.loads(as_json) == NIGHTLY
-    details = ["/v1/schedules/preview", "/v1/jobs/nightly/warnings"]
+    details = ["/v1/schedules/preview", "/v1/jobs/nightly/warnings", "/v1/jobs/nightly/runs"]
     assert asked == ["/v1/jobs/nightly", *details, "/v1/jobs/nightly"]
+    assert "duration       0:01:30 (median of the last 10 successful runs); before: 12.3 s (of 5)" in shown
     for line in (
         "job            nightly",
         "state          PAUSED (by anna)",
@@ -165,7 +188,7 @@ def test_cli_job_marks_excluded_occurrences_among_the_next_ones_and_counts_them(
             for day, mark in marks.items()
         ]
         preview = {"understood_as": "", "canonical": "", "occurrences": at, "tzdata": ""}
-        return {"/v1/jobs/nightly": job, "/v1/jobs/nightly/warnings": {"items": []}}.get(path, preview)
+        return {"/v1/jobs/nightly": job, "/v1/jobs/nightly/warnings": {"items": []}, **NO_RUNS}.get(path, preview)
 
     with served(answer) as server:
         shown = duecourse("jobs", "get", "nightly", "--api", server).stdout.splitlines()
@@ -185,7 +208,7 @@ def test_cli_shows_runs_as_a_table_with_the_command_for_the_next_page(api: str) 
     result = duecourse("runs", "list", "nightly", "--api", api)
     assert "2026-11-21 03:00:00  DEAD" in " ".join(result.stdout.split("\n"))
     assert "+0.042 s" in result.stdout
-    assert "more: duecourse runs list nightly --cursor more" in result.stdout
+    assert f"more: duecourse runs list nightly --api {api} --cursor more" in result.stdout
 
 
 def test_cli_prints_runs_as_json_with_the_cursor(api: str) -> None:
@@ -198,7 +221,7 @@ def test_cli_history_shows_author_and_content_of_changes_and_the_command_for_the
     said = " ".join(result.stdout.split())
     assert "2026-11-21 10:00:00 anna edited timeout_seconds 30 -> 60; payload" in said
     assert 'bob cancelled runs 1; run_ids ["nightly.20261121T030000Z"]' in said
-    assert "more: duecourse jobs history nightly --cursor more" in result.stdout
+    assert f"more: duecourse jobs history nightly --api {api} --cursor more" in result.stdout
 
 
 def test_cli_prints_the_history_as_json_unchanged(api: str) -> None:
@@ -220,6 +243,35 @@ def test_cli_does_not_delete_a_job_without_confirmation(api: str, text: str | No
     assert said in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "schedule"),
+    [
+        (("--every", "5m"), {"schedule": "rate(5 minutes)"}),
+        (("--every", "1h"), {"schedule": "rate(1 hour)"}),
+        (
+            ("--schedule", "0 9 * * 1", "--timezone", "Europe/Berlin"),
+            {"schedule": "0 9 * * 1", "timezone": "Europe/Berlin"},
+        ),
+        ((), {"schedule": None}),
+    ],
+)
+def test_cli_creates_a_simple_job_without_a_file(options: tuple[str, ...], schedule: dict[str, object]) -> None:
+    sent: list[object] = []
+    with http_target(documents(lambda asked: (201, sent.append(asked.json) or JOB))) as server:
+        made = duecourse("jobs", "create", "a", *options, "--http", "https://x.example", "--api", server.url(""))
+    assert made.exit_code == 0, made.output
+    assert sent == [{"id": "a", **schedule, "target": {"type": "http", "url": "https://x.example"}}]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["a --every 5m", "--http http://x", "a --http http://x --every 5x", "a --http u --every 5m --schedule @daily"],
+)
+def test_cli_rejects_incomplete_options_of_a_simple_job(words: str) -> None:
+    refused = duecourse("jobs", "create", *words.split(), "--api", "http://127.0.0.1:1")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+
+
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals here")
 def test_cli_prompts_when_it_waits_for_a_job_at_a_terminal(api: str) -> None:
     master, slave = os.openpty()
@@ -233,8 +285,7 @@ def test_cli_prompts_when_it_waits_for_a_job_at_a_terminal(api: str) -> None:
         os.close(slave)
         os.close(master)
     assert done.returncode == 0
-    assert "type the job's JSON, then Ctrl-D" in done.stderr
-    assert "duecourse jobs create job.json" in done.stderr
+    assert "type the text, then Ctrl-D; or name a file" in done.stderr
 
 
 def test_cli_does_not_prompt_when_a_job_comes_through_a_pipe(api: str) -> None:
@@ -274,7 +325,7 @@ def test_cli_names_the_command_for_several_jobs_if_a_file_has_a_list(api: str) -
     result = duecourse("jobs", "create", "--api", api, text='[{"id": "a"}]')
     assert (result.exit_code, result.stderr) == (
         2,
-        "duecourse: <stdin>: a job must be one JSON object; create several jobs with duecourse apply -f\n",
+        "duecourse: standard input: must have one object; create several jobs with duecourse apply -f\n",
     )
 
 
@@ -282,7 +333,7 @@ def test_cli_job_shows_the_audience_of_its_tokens() -> None:
     auth = {"type": "oidc", "audience": "https://shop.example"}
     job = {**JOB, "target": {"type": "http", "url": "https://shop.example", "auth": auth}}
     preview = {"understood_as": "", "canonical": "", "occurrences": [], "tzdata": ""}
-    answers = {"/v1/jobs/nightly": job, "/v1/jobs/nightly/warnings": {"items": []}}
+    answers = {"/v1/jobs/nightly": job, "/v1/jobs/nightly/warnings": {"items": []}, **NO_RUNS}
     with served(lambda path, _query: answers.get(path, preview)) as server:
         shown = duecourse("jobs", "get", "nightly", "--api", server).stdout.splitlines()
     assert "auth          oidc, audience https://shop.example" in shown
@@ -299,7 +350,7 @@ def test_cli_job_shows_payload_authentication_and_notices() -> None:
         ],
     }
     preview = {"understood_as": "", "canonical": "", "occurrences": [], "tzdata": ""}
-    answers = {"/v1/jobs/nightly": job, "/v1/jobs/nightly/warnings": {"items": []}}
+    answers = {"/v1/jobs/nightly": job, "/v1/jobs/nightly/warnings": {"items": []}, **NO_RUNS}
     with served(lambda path, _query: answers.get(path, preview)) as server:
         shown = duecourse("jobs", "get", "nightly", "--api", server).stdout.splitlines()
     assert "auth          oauth, secret crm-client" in shown
@@ -313,7 +364,7 @@ def test_cli_job_fits_a_terminal_of_80_columns_and_keeps_addresses_whole() -> No
     url = f"https://example.com/{'x' * 90}"
     job = {**JOB, "description": "All invoices of the day " * 8, "target": {"type": "http", "url": url}}
     preview = {"understood_as": "", "canonical": "", "occurrences": [], "tzdata": ""}
-    answers = {"/v1/jobs/nightly": job, "/v1/jobs/nightly/warnings": {"items": []}}
+    answers = {"/v1/jobs/nightly": job, "/v1/jobs/nightly/warnings": {"items": []}, **NO_RUNS}
     with served(lambda path, _query: answers.get(path, preview)) as server:
         shown = duecourse("jobs", "get", "nightly", "--api", server, FORCE_COLOR="1", COLUMNS="80").stdout
     lines = re.sub("\x1b\\[[0-9;]*m", "", shown).splitlines()
@@ -335,6 +386,50 @@ def test_cli_fields_of_a_document_are_aligned_whatever_their_length() -> None:
         f"{'status':<36}  ok",
         "dispatch.watermarks_behind_seconds.0  0",
     ]
+
+
+BY_HOUR = {
+    "since": "2026-11-20T11:00:00Z",
+    "until": "2026-11-21T11:00:00Z",
+    "as_of": "2026-11-21T10:00:12Z",
+    "counted_from": "2026-11-21T09:00:00Z",
+    "items": [
+        {"hour": "2026-11-21T09:00:00Z", "succeeded": 26, "dead": 2, "retried": 4, "skipped": 0, "cancelled": 0},
+        {"hour": "2026-11-21T10:00:00Z", "succeeded": 1, "dead": 0, "retried": 0, "skipped": 12, "cancelled": 3},
+    ],
+}
+
+
+def test_cli_stats_by_hour_are_a_table_with_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    asked = list[tuple[str, object]]()
+
+    def answer(path: str, query: object) -> dict[str, object]:
+        asked.append((path, query))
+        return {"by_hour": BY_HOUR}
+
+    with served(answer) as server:
+        shown = duecourse("stats", "--by", "hour", "--api", server, "--since", "2026-11-20T11:00:00Z").stdout
+        whole = json.loads(duecourse("stats", "--by", "hour", "-o", "json", "--api", server).stdout)
+    header, first, second, note = shown.splitlines()
+    assert header.split() == ["hour", "(UTC)", "succeeded", "dead", "retried", "skipped", "cancelled"]
+    assert first.split()[-6:] == ["26", "2", "4", "0", "0", "###########x"]
+    assert second.split()[-6:] == ["1", "0", "0", "12", "3", "#"]
+    assert max(map(len, shown.splitlines())) <= 80
+    assert note == "bars: # succeeded, x dead, 28 at most; approximate, a minute or more behind"
+    assert whole == {"by_hour": BY_HOUR}
+    assert asked[0] == ("/v1/stats", {"by": "hour", "since": "2026-11-20T11:00:00+00:00"})
+
+
+def test_cli_stats_by_hour_without_counts_show_no_hour() -> None:
+    empty = {"by_hour": BY_HOUR | {"counted_from": None, "items": []}}
+    assert told(empty, "stats", "--by", "hour").stdout == "no runs were counted in these hours\n"
+
+
+def test_cli_stats_since_requires_by_hour() -> None:
+    result = duecourse("stats", "--since", "today")
+    assert result.exit_code == 2
+    assert "--since and --until require --by hour" in result.stderr
 
 
 def test_cli_lists_the_ways_to_set_a_missing_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,7 +456,7 @@ def test_cli_waits_longer_for_the_first_call_of_a_local_stack(host: str) -> None
 
 
 def test_cli_rejects_invalid_json_before_any_call() -> None:
-    result = duecourse("jobs", "create", "--api", "http://127.0.0.1:1", text="schedule: daily")
+    result = duecourse("jobs", "create", "--api", "http://127.0.0.1:1", text="{schedule: daily")
     assert result.exit_code == 2
     assert "the text is not valid JSON" in result.stderr
 
@@ -419,6 +514,22 @@ def test_cli_help_of_every_command_has_an_example(name: str) -> None:
     result = duecourse(name, "--help")
     assert result.exit_code == 0
     assert f"Example:\n  duecourse {name}" in result.stdout
+
+
+def test_cli_help_lists_each_command_in_one_section() -> None:
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(COMMANDS)
+
+
+def test_cli_fields_describe_values_limits_and_defaults() -> None:
+    assert "max_attempts     1 to 100 [default: 4]\n" in duecourse("fields", "retry").stdout
+    assert "missed " in duecourse("fields").stdout
+    http = duecourse("fields", "target.http").stdout
+    assert "method " in http
+    assert "queue " not in http
+    assert duecourse("fields", "target.http.auth").stdout.startswith("basic\n")
+    assert "after " in duecourse("fields", "workflow.jobs").stdout
+    wrong = duecourse("fields", "retri")
+    assert (wrong.exit_code, wrong.stderr) == (2, "duecourse: there is no field retri; write retry\n")
 
 
 def test_cli_help_imports_no_command() -> None:
@@ -480,13 +591,15 @@ def created(document: Path) -> Result:
         (b'{"schedule": "@daily", "schedule": "@hourly"}', '"schedule" twice'),
         (b'{"target": {"url": "a", "url": "b"}}', '"url" twice'),
         (b'{"payload": ' + b"9" * 5_000 + b"}", "digits"),
-        (b'{"payload": "\xff"}', "utf-8"),
-        (b'["a job"]', "a job must be one JSON object"),
-        (b"", "the text is not valid JSON"),
+        (b'{"payload": "\xff"}', "is not UTF-8"),
+        (b'["a job"]', "must have one object"),
+        (b"a job", "must have one object"),
+        (b"a: [1", "job.json:1: "),
+        (b"", "is empty; write to it"),
     ],
     ids=[
         *("nan", "infinity", "1e400", "half-character", "half-name", "deep"),
-        *("twice", "twice-below", "digits", "latin-1", "list", "empty"),
+        *("twice", "twice-below", "digits", "latin-1", "list", "text", "yaml", "empty"),
     ],
 )
 def test_cli_rejects_a_file_that_is_not_a_job_before_any_call(text: bytes, says: str, tmp_path: Path) -> None:
@@ -494,7 +607,7 @@ def test_cli_rejects_a_file_that_is_not_a_job_before_any_call(text: bytes, says:
     document.write_bytes(text)
     result = created(document)
     assert result.exit_code == 2
-    assert result.stderr.startswith(f"duecourse: {document}: ")
+    assert result.stderr.startswith((f"duecourse: {document}:", f"duecourse: {document} is empty; "))
     assert says in result.stderr
     assert result.stderr.count("\n") == 1
 
@@ -529,7 +642,7 @@ def refused(result: Result) -> None:
     """In one line."""
     assert result.exit_code == 1
     assert result.stdout == ""
-    assert result.stderr.startswith("duecourse: 200 OK - ")
+    assert result.stderr.startswith(("duecourse: 200 OK - ", "duecourse: no Duecourse API at http://"))
     assert result.stderr.count("\n") == 1
 
 

@@ -9,6 +9,7 @@
 
 import json
 import re
+import shlex
 import signal
 from _thread import interrupt_main
 from collections.abc import Iterator, Mapping
@@ -30,7 +31,7 @@ from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.stores import MemoryStores
 from tests.support.api import ApiClient
-from tests.support.http_target import Seen, documents, http_target
+from tests.support.http_target import documents, http_target
 from tests.support.jobs import NOON as STORED_AT
 from tests.support.jobs import cursor
 from tests.support.jobs import job as stored_job
@@ -168,6 +169,7 @@ class UpcomingStage:
         wrong = {"late": 1, "late_jobs": [f"late{at}"], "uncounted": 0, "uncounted_jobs": []}
         if last:
             wrong |= {"uncounted": 11, "uncounted_jobs": ["broken"]}
+            wrong |= {"delayed_runs": [{"id": "remind.1", "job_id": "remind", "due": "2026-11-22T19:30:00Z"}]}
         return {**window, **wrong, "buckets": PAGES[at], "next_cursor": None if last else "2"}
 
 
@@ -187,6 +189,7 @@ def test_cli_upcoming_combines_the_pages_of_all_jobs_into_one_chart() -> None:
     assert len({(query["from"], query["to"], query["step"]) for query in stage.asked}) == 1
     assert re.search(r"1,202 +█+ +hourly \(1,200\), nightly \(2\)", lines[1])
     assert lines[-1].startswith("1,263 runs until ")
+    assert lines[-1].endswith(", 1 of them delayed (duecourse runs list --state QUEUED)")
     assert re.search(r" 61 +[█▏▎▍▌▋▊▉]+ +hourly \(60\), nightly \(1\)", lines[2])
 
 
@@ -206,6 +209,9 @@ def test_cli_upcoming_requests_the_fullest_minutes_by_the_minute() -> None:
     assert stage.asked[0]["step"] == "60"
     (hottest,) = json.loads(shown.stdout)["items"]
     assert hottest == {"at": "2026-11-22T19:00:00Z", "runs": 1_202, "jobs": {"nightly": 2, "hourly": 1_200}}
+    assert json.loads(shown.stdout)["delayed_runs"] == [
+        {"id": "remind.1", "job": "remind", "due": "2026-11-22T19:30:00Z"}
+    ]
 
 
 def test_cli_upcoming_sorts_the_fullest_minutes_by_load_and_counts_the_runs_of_other_jobs(
@@ -281,7 +287,10 @@ def test_cli_unknown_stage_is_not_simulated() -> None:
         shown = duecourse(api, "simulate", "--stage", "test", "--burst", "5")
     assert (shown.exit_code, shown.stderr) == (
         1,
-        "duecourse: stage must be one of local, dev, prod, not 'test'; use -c stage=prod\n",
+        (
+            "duecourse: stage must be one of local, dev, prod, not 'test'; for a stage of another name, write "
+            '{"like": "prod"} to settings/test.json\n'
+        ),
     )
 
 
@@ -316,8 +325,7 @@ def test_cli_failed_runs_since_a_time_take_one_request() -> None:
     }
     assert "nightly.20261121T030000Z" in shown.stdout
     assert shown.stdout.splitlines()[-1] == (
-        "more: duecourse runs list --state DEAD --state RETRYING --since 2026-11-21T00:00:00Z --tag billing "
-        "--error busy --cursor 2"
+        "more: duecourse runs list --failed --since 2026-11-21T00:00:00Z --tag billing --error busy --cursor 2"
     )
 
 
@@ -329,7 +337,7 @@ def test_cli_empty_list_of_runs_says_so(cursor: str | None, said: str) -> None:
         assert duecourse(api, "runs", "list", "--failed", "-o", "name").stdout == ""
 
 
-def test_cli_successful_runs_of_all_jobs_come_in_order_and_continue_after_a_run() -> None:
+def test_cli_successful_runs_of_all_jobs_come_in_order_and_continue_on_the_next_page() -> None:
     api = ApiClient.over(MemoryStores(), SettableClock(STORED_AT + 7200))
     for number in range(90):
         job = stored_job("0 0 1 1 *", id=f"job-{number:02}")
@@ -337,13 +345,13 @@ def test_cli_successful_runs_of_all_jobs_come_in_order_and_continue_after_a_run(
         assert api.runs.write(stored_run(job, RunState.SUCCEEDED, after=(number * 7) % 90), None) is None
     with served_api(api) as server:
         listed = ("runs", "list", "--state", "SUCCEEDED", "-o", "name", "--limit", "50")
-        first = duecourse(server.address, *listed).stdout.splitlines()
-        rest = duecourse(server.address, *listed, "--cursor", first[-1]).stdout.splitlines()
         table = duecourse(server.address, *listed, "-o", "table").stdout.splitlines()
-    ids = [*first, *rest]
-    assert (len(first), len(ids)) == (50, 90)
-    assert ids == sorted(ids, key=lambda each: each.partition(".")[2], reverse=True)
-    assert table[-1] == f"more: duecourse runs list --state SUCCEEDED --cursor {first[-1]}"
+        first = duecourse(server.address, *listed).stdout.splitlines()
+        more = shlex.split(table[-1])[2:]
+        rest = duecourse(server.address, *more, "-o", "name", "--limit", "50").stdout.splitlines()
+    assert (len(first), len({*first, *rest})) == (50, 90)
+    whole = [int(each.rpartition(".")[2][9:13]) for each in [*first, *rest]]
+    assert whole == sorted(whole, reverse=True), "the run that ended last is first"
 
 
 def test_cli_caught_up_runs_are_listed_with_the_number_of_occurrences() -> None:
@@ -358,9 +366,18 @@ def test_cli_caught_up_runs_are_listed_with_the_number_of_occurrences() -> None:
         shown = duecourse(api, "runs", "list", "nightly", "--caught-up").stdout.splitlines()
         duecourse(api, "runs", "list", "--caught-up", "--json")
     assert asked[0] == {"job": "nightly", "state": ",".join(get_args(State)), "caught_up": "true", "limit": "20"}
-    assert asked[1] == {"caught_up": "true", "limit": "50"}
+    assert asked[1] == {"caught_up": "true", "limit": "20"}
     assert "covers" in shown[0]
     assert shown[-2:] == ["2 runs, 25 occurrences", "more: duecourse runs list nightly --caught-up --cursor 2"]
+
+
+def test_cli_delayed_runs_of_all_jobs_are_listed_with_the_time_until_they_are_due() -> None:
+    due = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=3, minutes=30)
+    delayed = queued(due) | {"id": "remind.1", "job_id": "remind"}
+    with served(lambda path, query: {"items": [delayed], "next_cursor": None}) as api:
+        shown = duecourse(api, "runs", "list", "--state", "QUEUED")
+    assert re.search(r"remind\.1 .* QUEUED .* in 3 h (29|30) min", shown.stdout)
+    assert shown.stderr == "Not listed across jobs: enqueued occurrences. To list them for a job, name the JOB.\n"
 
 
 def test_cli_today_is_the_local_day_and_table_times_are_local() -> None:
@@ -413,7 +430,7 @@ def test_cli_enqueued_runs_of_a_job_are_summarized_on_one_line_even_since_a_time
         lines = duecourse(api, "runs", "list", "nightly", "--since", "3h", "--limit", "1").stdout.splitlines()
     assert lines[0] == f"1 queued until {begin:%Y-%m-%d %H:%M:%SZ}"
     assert [line for line in lines if "QUEUED" in line] == []
-    assert lines[-1] == "more: duecourse runs list nightly --since 3h --cursor 2"
+    assert lines[-1] == "more: duecourse runs list nightly --since 3h --limit 1 --cursor 2"
     assert set(states) == {",".join(RunState)}
 
 
@@ -538,29 +555,6 @@ def test_cli_job_is_run_on_request_and_the_exit_code_reports_its_end() -> None:
     assert (dead.exit_code, json.loads(dead.stdout)["state"]) == (1, "DEAD")
 
 
-def test_cli_redrive_is_paced_and_a_dry_run_redrives_nothing() -> None:
-    asked: list[str] = []
-
-    def answer(path: str, query: Mapping[str, str]) -> object:
-        asked.append(path)
-        if path.endswith("redrive"):
-            return {"redriven": 2, "refused": 0, "more": len(asked) < 3, "next_cursor": "2" if len(asked) < 3 else None}
-        return {"items": [RUN], "next_cursor": None}
-
-    with served(answer) as api:
-        paced = duecourse(api, "dead-letters", "redrive", "--pace", "20/s", "--yes")
-        counted = duecourse(api, "dead-letters", "redrive", "--dry-run")
-        wrong = duecourse(api, "dead-letters", "redrive", "--pace", "fast")
-    assert paced.stdout == "4 redriven\n"
-    assert counted.stdout == "1 dead run would be redriven\n"
-    count = ["/v1/dead-letters"]
-    assert asked == count + ["/v1/dead-letters/redrive"] * 2 + count
-    assert (wrong.exit_code, wrong.stderr) == (
-        2,
-        "duecourse: --pace: 'fast' is not a rate; write one such as 5/s or 30/m, with a number from 1 to 1000\n",
-    )
-
-
 NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
 TEN_SECONDS = timedelta(seconds=10)
 
@@ -639,7 +633,7 @@ def test_cli_runs_are_shown_by_their_ids_and_future_ones_on_one_line() -> None:
     assert lines[0] == f"4 queued until {begin + 3 * TEN_SECONDS:%Y-%m-%d %H:%M:%SZ}"
     assert [line for line in lines if "QUEUED" in line] == []
     assert len([line for line in lines if re.match(rf"{re.escape(RUN['id'])}  2026-11-21 03:00:00  DEAD", line)]) == 1
-    assert lines[-1] == "more: duecourse runs list nightly --cursor 5"
+    assert lines[-1] == "more: duecourse runs list nightly --limit 1 --cursor 5"
 
 
 def queued(due: datetime) -> Mapping[str, object]:
@@ -738,9 +732,16 @@ def test_cli_workflow_run_is_shown_with_the_upstream_jobs_that_each_job_waits_fo
         assert text in shown.output
 
 
+def of_run(state: str, path: str, **more: Any) -> object:
+    """The answer about a workflow's run: with its steps, or as a run."""
+    run = {**RUN, "state": state, "workflow": "nightly", "started_at": "2026-11-21T02:00:00.000Z", **more}
+    return a_run(state) if path.startswith("/v1/workflows/") else run
+
+
 def test_cli_workflow_watch_ends_with_the_run_and_its_exit_code_reports_the_result() -> None:
-    assert asked(lambda *_: a_run("SUCCEEDED"), "workflows", "watch", RUN_ID).exit_code == 0
-    failed = asked(lambda *_: a_run("DEAD"), "workflows", "watch", RUN_ID)
+    ended = asked(lambda path, _: of_run("SUCCEEDED", path), "workflows", "watch", RUN_ID)
+    assert (ended.exit_code, "2 steps: " in ended.output) == (0, True), ended.output
+    failed = asked(lambda path, _: of_run("DEAD", path), "runs", "watch", RUN_ID)
     assert failed.exit_code == 1
     assert f"{RUN_ID} is DEAD: failed: extract (http.500)" in failed.output
 
@@ -751,30 +752,34 @@ def test_cli_workflow_watch_follows_the_most_recently_started_run() -> None:
 
     def answer(path: str, _: Mapping[str, str]) -> object:
         paths.append(path)
-        return {"items": [first, rerun], "next_cursor": None} if path.endswith("/runs") else a_run("SUCCEEDED")
+        page = {"items": [first, rerun], "next_cursor": None}
+        return page if path.endswith("/runs") else of_run("SUCCEEDED", path)
 
     assert asked(answer, "workflows", "watch", "nightly").exit_code == 0
     assert paths[-1].endswith(".m3")
 
 
 def test_cli_watch_waits_for_the_start_of_a_queued_run() -> None:
-    steps = [(409, {"title": "Conflict", "detail": "it is QUEUED", "status": 409})] * 2 + [(200, a_run("SUCCEEDED"))]
-    states = ["QUEUED", "RUNNING"]
+    states = ["QUEUED", "WAITING"]
 
-    def answer(asked: Seen) -> tuple[int, object]:
-        if asked.route.startswith("/v1/runs/"):
-            return 200, {**RUN, "state": states.pop(0)}
-        if asked.route == "/v1/workflows/nightly":
-            return 200, WORKFLOW
-        return steps.pop(0)
+    def answer(path: str, _: Mapping[str, str]) -> object:
+        if path.startswith("/v1/runs/"):
+            return of_run(state := states.pop(0), path, started_at=RUN["due"] if state == "WAITING" else None)
+        return of_run("SUCCEEDED", path)
 
-    with http_target(documents(answer)) as server:
-        shown = duecourse(server.url(""), "workflows", "watch", RUN_ID, "--every", "0.2")
-        assert shown.stdout.startswith(f"{RUN_ID} is QUEUED\n")
-        steps, states = [(409, {"title": "Conflict", "status": 409})], ["SKIPPED"]
-        refused = duecourse(server.url(""), "workflows", "watch", RUN_ID)
-    assert (refused.exit_code, shown.exit_code) == (1, 0)
-    assert "409" in refused.stderr
+    shown = asked(answer, "workflows", "watch", RUN_ID, "--every", "0.2")
+    assert shown.exit_code == 0
+    assert "  QUEUED 3/3\n" in shown.stdout
+    assert "2 steps: " in shown.stdout
+    states = ["SKIPPED"]
+    skipped = asked(answer, "workflows", "watch", RUN_ID)
+    assert skipped.exit_code == 1
+    assert skipped.stderr.startswith(f"duecourse: {RUN['id']} is SKIPPED: ")
+
+
+def test_cli_run_of_a_workflow_is_awaited_with_its_steps() -> None:
+    waited = asked(lambda path, _: of_run("SUCCEEDED", path), "jobs", "run", "nightly", "--wait")
+    assert "2 steps: " in waited.stdout, waited.output
 
 
 def test_cli_workflow_watch_rejects_a_workflow_without_started_runs() -> None:
@@ -793,7 +798,7 @@ def test_cli_rerun_names_the_new_run() -> None:
     made = {**RUN, "id": f"{RUN_ID}.mAbC", "state": "QUEUED"}
     shown = told(made, "runs", "rerun", RUN_ID, "--from", "extract", "--from", "report")
     assert shown.exit_code == 0, shown.output
-    assert f"{RUN_ID}.mAbC is QUEUED; follow it: duecourse workflows watch {RUN_ID}.mAbC" in shown.output
+    assert f"{RUN_ID}.mAbC is QUEUED; follow it: duecourse runs watch {RUN_ID}.mAbC" in shown.output
 
 
 def test_cli_rerun_requires_the_jobs_to_begin_with() -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.unit.cli.imports.test_calendar_days import told
+from tests.unit.cli.served import RUN, duecourse, served
 
 KEY = {
     "key": "crm-eu",
@@ -87,10 +88,17 @@ def test_limits_breaker_is_set_and_shown() -> None:
     said = told(found, "limits", "set", "crm-eu", "--failures", "5").output
     assert "limit 5, circuit breaker 5 failures, 60 s, 1 active, 12 waiting, 2 waiting for the circuit breaker" in said
     opened = {"breaker_state": "open", "breaker_failures": 7, "breaker_open_until": "2026-11-21T07:00:00.000Z"}
-    shown = told(found | opened, "limits", "show", "crm-eu").output
+    waits = {"state": "QUEUED", "waiting_for": "breaker", "breaker_key": "crm-eu"}
+    runs = [{**RUN, **waits}, {**RUN, **waits, "id": "other.20261121T030000Z", "breaker_key": "crm-us"}]
+    answers = {"/v1/runs": {"items": runs, "next_cursor": None}}
+    with served(lambda path, _query: answers.get(path, found | opened)) as api:
+        shown = duecourse(api, "limits", "show", "crm-eu").output
     assert "the circuit breaker is open until 2026-11-21 07:00:00+00:00 after 7 failures" in shown
-    half = told(found | opened | {"breaker_state": "half_open"}, "limits", "show", "crm-eu").output
-    assert "one attempt tests the target" in half
+    assert RUN["id"] in shown
+    assert "other" not in shown
+    assert shown.endswith("close the circuit breaker: duecourse limits close crm-eu\n")
+    half = found | opened | {"breaker_state": "half_open", "waiting_for_breaker": 0}
+    assert "one attempt tests the target" in told(half, "limits", "show", "crm-eu").output
     refused = told(found, "limits", "set", "crm-eu", "--open-seconds", "60")
     assert (refused.exit_code, "--failures" in refused.output) == (2, True)
 

@@ -56,9 +56,9 @@ def test_next_shows_the_union_of_several_schedules() -> None:
         "understood as  at 09:00 on Monday to Friday, UTC; at 11:00 on Saturday, UTC",
         "canonical      0 9 * * 1-5; 0 11 * * 6",
         "",
-        "UTC                   UTC",
-        "2026-11-28 11:00:00Z  2026-11-28 11:00:00 +00:00",
-        "2026-11-30 09:00:00Z  2026-11-30 09:00:00 +00:00",
+        "UTC",
+        "2026-11-28 11:00:00Z",
+        "2026-11-30 09:00:00Z",
     ]
     assert refused("0 9 * * 1", "0 25 * * 1").startswith('schedule[1]: hour "25": 25 is out of range')
 
@@ -133,9 +133,9 @@ def test_next_excluded_days_are_shown_once_with_the_number_of_their_occurrences(
     days = ("--exclude", "2026-12-24/2027-01-01", "--exclude", "2027-01-03T09:00:00Z")
     lines = shown("0 */3 * * *", *days, "--after", "2026-12-23T18:00:00Z", "--count", "2")[4:]
     assert lines == [
-        "2026-12-23 21:00:00Z  2026-12-23 21:00:00 +00:00",
-        "2026-12-24 00:00:00Z  2026-12-24 00:00:00 +00:00  excluded and 71 more",
-        "2027-01-02 00:00:00Z  2027-01-02 00:00:00 +00:00",
+        "2026-12-23 21:00:00Z",
+        "2026-12-24 00:00:00Z  excluded and 71 more",
+        "2027-01-02 00:00:00Z",
     ]
 
 
@@ -145,8 +145,8 @@ def test_next_excludes_the_days_of_a_calendar_of_the_api() -> None:
     with served(lambda path, _query: calendar if path == "/v1/calendars/de" else {}) as api:
         result = duecourse(api, "next", "@daily", "--calendar", "de", "--after", "2026-12-24T12:00:00Z", "--count", "1")
     assert result.stdout.splitlines()[-2:] == [
-        "2026-12-25 00:00:00Z  2026-12-25 00:00:00 +00:00  excluded",
-        "2026-12-26 00:00:00Z  2026-12-26 00:00:00 +00:00",
+        "2026-12-25 00:00:00Z  excluded",
+        "2026-12-26 00:00:00Z",
     ]
 
 
@@ -167,8 +167,8 @@ def test_next_occurrence_that_moved_off_an_excluded_day_says_from_where() -> Non
     lines = shown("0 18 L * *", *days, "--count", "2")
     assert lines[0] == "understood as  at 18:00 on the last day of the month, UTC, or on the day before excluded days"
     assert lines[4:] == [
-        "2026-01-30 18:00:00Z  2026-01-30 18:00:00 +00:00  moved from 2026-01-31 18:00",
-        "2026-02-27 18:00:00Z  2026-02-27 18:00:00 +00:00  moved from 2026-02-28 18:00",
+        "2026-01-30 18:00:00Z  moved from 2026-01-31 18:00",
+        "2026-02-27 18:00:00Z  moved from 2026-02-28 18:00",
     ]
     assert refused("rate(1 day)", *days).startswith("--on-excluded: previous and next cannot be used with intervals")
 
@@ -183,8 +183,8 @@ def test_next_schedule_of_only_excluded_days_has_no_occurrence() -> None:
     lines = shown("2026-12-24T18:00:00Z", "--exclude", "2026-12-24", "--after", "2026-01-01T00:00:00Z")
     assert [line for line in lines if line][2:] == [
         "no occurrence after 2026-01-01T00:00:00Z",
-        "UTC                   UTC",
-        "2026-12-24 18:00:00Z  2026-12-24 18:00:00 +00:00  excluded",
+        "UTC",
+        "2026-12-24 18:00:00Z  excluded",
     ]
 
 
@@ -509,6 +509,8 @@ NOW = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)  # 10:30 in Berlin
         ("now", NOW),
         ("today", datetime(2026, 11, 21, 23, tzinfo=UTC)),
         ("yesterday", datetime(2026, 11, 20, 23, tzinfo=UTC)),
+        ("yesterday 9:00", datetime(2026, 11, 21, 8, tzinfo=UTC)),
+        ("today 02:30:10", datetime(2026, 11, 22, 1, 30, 10, tzinfo=UTC)),
         ("3h", NOW - timedelta(hours=3)),
         ("15m", NOW - timedelta(minutes=15)),
         ("2d", NOW - timedelta(days=2)),
@@ -526,7 +528,7 @@ def test_next_time_arguments_are_on_the_clock_of_the_zone_and_in_the_past(text: 
 
 @pytest.mark.parametrize("text", ["", "soon", "25:00", "2026-13-01", "3w", "99999999h"])
 def test_next_invalid_time_argument_is_reported_with_the_valid_forms(text: str) -> None:
-    with pytest.raises(ValueError, match="write today, yesterday"):
+    with pytest.raises(ValueError, match="write today, yesterday 09:00"):
         instant_of(text, BERLIN, NOW)
 
 

@@ -5,7 +5,6 @@
 """
 
 import json
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,16 +13,15 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from duecourse.cli.commands.dead_letters import _left, _Pace, _total
 from duecourse.cli.main import COMMANDS, main
 from duecourse.cli.run_watcher import RunWatcher
 from duecourse.client import ApiError, ApiUnreachableError, Page
 from duecourse.client.models import Run
 from tests.support.http_target import HttpTargetServer, Seen, documents, http_target
 from tests.support.shown import shown_run
+from tests.unit.cli.served import OPERATION, served, told
 from tests.unit.cli.served import RUN as DEAD_RUN
 from tests.unit.cli.served import duecourse as told_at
-from tests.unit.cli.served import served, told
 
 JOB = {"id": "nightly", "schedule": "0 3 * * *", "state": "PAUSED", "next_occurrence": None, "error": None}
 RUN = {**DEAD_RUN, "started_at": "2026-11-21T03:00:00.042Z", "result": None}
@@ -39,6 +37,8 @@ WAITING["waiting_until"] = "2026-11-22T03:00:00Z"
 DEAD = {"items": [RUN, RUN], "next_cursor": "more"}
 DIED_BEFORE = {"items": [{**RUN, "finished_at": "2026-11-20T03:01:00.000Z"}], "next_cursor": None}
 
+
+ENDED = {**OPERATION, "state": "SUCCEEDED", "done": 3, "refused": 1, "skipped": {"job_deleted": 1}}
 
 ASKED: list[tuple[str, str, Any]] = []
 """Method, path and body of each request."""
@@ -65,18 +65,13 @@ def answer(asked: Seen) -> tuple[int, object]:
             for job in ("dead", "done", "large", "located", "refused", "waiting", "ended", "nightly")
         },
         ("POST", "/v1/runs/waiting/cancel"): {"run": WAITING, "accepted": "cancel"},
-        ("POST", "/v1/runs/cancel"): {
-            "cancelled": 0 if none or (asked.json or {}).get("state") == ["RUNNING"] else 2,
-            "refused": int(last and not none),
-            "next_cursor": None if last else "page-2",
+        ("POST", "/v1/operations/estimate"): {
+            "runs": 0 if none or (asked.json or {}).get("state") == ["RUNNING"] else 4,
+            "skipped": {},
+            "more": False,
         },
-        ("POST", "/v1/runs/dead/redrive"): {"run": RUN, "accepted": "redrive"},
-        ("POST", "/v1/dead-letters/redrive"): {
-            "redriven": 2,
-            "refused": 1,
-            "more": not last,
-            "next_cursor": None if last else "page-2",
-        },
+        ("POST", "/v1/operations"): {**ENDED, **({"done": 0, "refused": 0, "skipped": {}} if none else {})},
+        ("POST", "/v1/runs/dead.1/redrive"): {"run": RUN, "accepted": "redrive"},
         ("GET", "/v1/jobs"): {"items": [] if asked.query.get("tag") == "none" else [JOB, JOB], "next_cursor": None},
         ("GET", "/v1/runs"): {"items": [], "next_cursor": None},
         ("POST", "/v1/jobs/nightly/pause"): JOB,
@@ -207,6 +202,29 @@ def test_run_commands_show_a_cancelled_run(server):
     )
 
 
+def test_run_commands_cancel_several_runs(server, asked):
+    result = duecourse(server, "runs", "cancel", "waiting", "waiting", "other")
+    assert result.stdout == f"{RUN['id']} was WAITING; its cancellation was requested\n"
+    assert (result.exit_code, "SUCCEEDED" in result.stderr) == (1, True)
+    assert [path for _, path, _ in asked] == ["/v1/runs/waiting/cancel", "/v1/runs/other/cancel"]
+
+
+def test_run_commands_redrive_the_run_of_a_job_that_died_last():
+    redriven = {"run": RUN, "accepted": "redrive"}
+
+    def answer(path, query):
+        if path == "/v1/dead-letters":
+            return {"items": [] if query["job_id"] == "new" else [RUN, RUN], "next_cursor": None}
+        return redriven if path == f"/v1/runs/{RUN['id']}/redrive" else None
+
+    with served(answer) as api:
+        done = told_at(api, "runs", "redrive", "nightly")
+        none = told_at(api, "runs", "redrive", "new")
+    assert done.stdout == f"{RUN['id']} was DEAD; it is redriven\n"
+    assert done.stderr == "more runs of nightly are dead: duecourse dead-letters redrive --job nightly\n"
+    assert (none.exit_code, none.stderr) == (1, "duecourse: no run of new is dead; see duecourse runs list new\n")
+
+
 @pytest.mark.parametrize(
     ("options", "question"),
     [
@@ -219,16 +237,16 @@ def test_run_commands_show_a_cancelled_run(server):
 def test_run_commands_show_the_number_of_runs_and_confirm_before_cancelling(server, asked, options, question):
     result = duecourse(server, "runs", "cancel", *options, text="n\n")
     assert (result.exit_code, question in result.stderr) == (1, True), result.stderr
-    assert all(body["dry_run"] for _, _, body in asked)
+    assert {path for _, path, _ in asked} == {"/v1/operations/estimate"}
 
 
-def test_run_commands_cancel_waiting_runs_before_active_ones(server, asked):
+def test_run_commands_cancel_many_runs_in_an_operation(server, asked):
     result = duecourse(server, "runs", "cancel", "--job", "nightly", "--state", "WAITING", "--state", "QUEUED", "--yes")
-    assert result.stdout == "the cancellation of 8 runs was requested, 2 could not be cancelled; repeat the command\n"
-    queued = {"state": ["QUEUED"], "job_id": "nightly", "limit": 100}
-    waiting = queued | {"state": ["WAITING"]}
-    following = {"cursor": "page-2"}
-    assert [body for _, _, body in asked] == [queued, queued | following, waiting, waiting | following]
+    assert result.stdout == "the cancellation of 3 runs was requested, 2 could not be cancelled; repeat the command\n"
+    body = {"kind": "cancel", "state": ["QUEUED", "WAITING"], "job_id": "nightly"}
+    assert asked == [("POST", "/v1/operations", body)]
+    result = duecourse(server, "runs", "cancel", "--job", "nightly", "--json", "--yes")
+    assert json.loads(result.stdout) == {"operation": "op-1", "cancelled": 3, "refused": 2}
 
 
 def test_run_commands_count_the_runs_to_cancel_in_a_dry_run(server, asked):
@@ -236,21 +254,21 @@ def test_run_commands_count_the_runs_to_cancel_in_a_dry_run(server, asked):
     assert counted == "4 QUEUED, 4 RETRYING, 4 WAITING runs would be cancelled\n"
     as_json = duecourse(server, "runs", "cancel", "--job", "nightly", "--state", "QUEUED", "--dry-run", "--json").stdout
     assert json.loads(as_json) == {"would_cancel": {"QUEUED": 4}}
-    assert all(body["dry_run"] for _, _, body in asked)
+    assert {path for _, path, _ in asked} == {"/v1/operations/estimate"}
 
 
 def test_run_commands_cancel_nothing_if_no_runs_match(server, asked):
     result = duecourse(server, "runs", "cancel", "--tag", "none")
     assert result.exit_code == 1
     assert "no job has the tag none, so nothing was changed" in result.stderr
-    assert all(body["dry_run"] for _, path, body in asked if path == "/v1/runs/cancel")
+    assert "/v1/operations" not in {path for _, path, _ in asked}
 
     none = duecourse(server, "runs", "cancel", "--error", "none").stdout
     assert none == f"No listed runs match. {OMITTED}\n"
 
 
 OMITTED = (
-    "Not listed across jobs: delayed runs and enqueued occurrences, calls of less than ten seconds. "
+    "Not listed across jobs: enqueued occurrences, calls of less than ten seconds. "
     "To list them for a job, name the JOB."
 )
 
@@ -288,8 +306,8 @@ def test_run_commands_reject_a_cancellation_without_or_with_two_selections(serve
 
 
 def test_run_commands_redrive_a_dead_run(server):
-    assert duecourse(server, "runs", "redrive", "dead").stdout == f"{RUN['id']} was DEAD; it is redriven\n"
-    assert json.loads(duecourse(server, "runs", "redrive", "dead", "--json").stdout) == RUN
+    assert duecourse(server, "runs", "redrive", "dead.1").stdout == f"{RUN['id']} was DEAD; it is redriven\n"
+    assert json.loads(duecourse(server, "runs", "redrive", "dead.1", "--json").stdout) == RUN
 
 
 def test_run_commands_report_a_rejection_on_one_line(server):
@@ -300,7 +318,7 @@ def test_run_commands_report_a_rejection_on_one_line(server):
 def test_run_commands_show_dead_letters_as_a_table_with_the_command_for_the_next_page(server, asked):
     result = duecourse(server, "dead-letters", "list", "--job", "nightly", "--limit", "5")
     assert "nightly.20261121T030000Z  2026-11-21 03:01:00  3/3       http.503" in result.stdout
-    assert "more: duecourse dead-letters list --job nightly --cursor more" in result.stdout
+    assert "more: duecourse dead-letters list --job nightly --limit 5 --cursor more" in result.stdout
     assert asked[0][:2] == ("GET", "/v1/dead-letters?job_id=nightly&limit=5")
 
 
@@ -311,36 +329,36 @@ def test_run_commands_print_dead_letters_as_json_with_the_cursor(server):
 @pytest.mark.parametrize(
     ("options", "question"),
     [
-        ((), "Redrive 3 dead runs of ALL jobs?"),
-        (("--job", "nightly"), "Redrive 3 dead runs of nightly?"),
-        (("--limit", "2"), "Redrive 2 of 3 dead runs of ALL jobs?"),
-        (("--tag", "billing"), "Redrive 3 dead runs of ALL jobs tagged billing?"),
-        (("--error", "timed out"), "Redrive 3 dead runs of ALL jobs with the error timed out?"),
+        ((), "Redrive 4 dead runs of ALL jobs?"),
+        (("--job", "nightly"), "Redrive 4 dead runs of nightly?"),
+        (("--limit", "2"), "Redrive 2 of 4 dead runs of ALL jobs?"),
+        (("--tag", "billing"), "Redrive 4 dead runs of ALL jobs tagged billing?"),
+        (("--error", "timed out"), "Redrive 4 dead runs of ALL jobs with the error timed out?"),
         (
             ("--since", "2026-11-21T03:01:00Z", "--until", "2026-11-22T00:00:00Z"),
-            "Redrive 3 dead runs of ALL jobs since 2026-11-21T03:01:00Z until 2026-11-22T00:00:00Z?",
+            "Redrive 4 dead runs of ALL jobs since 2026-11-21T03:01:00Z until 2026-11-22T00:00:00Z?",
         ),
-        (("--until", "2026-11-21T04:01:00+01:00"), "Redrive 3 dead runs of ALL jobs until 2026-11-21T04:01:00+01:00?"),
+        (("--until", "2026-11-21T04:01:00+01:00"), "Redrive 4 dead runs of ALL jobs until 2026-11-21T04:01:00+01:00?"),
     ],
 )
 def test_run_commands_show_the_number_of_dead_letters_and_confirm_before_redriving(server, asked, options, question):
     result = duecourse(server, "dead-letters", "redrive", *options, text="n\n")
     assert result.exit_code == 1
     assert question in result.stderr
-    assert {method for method, _, _ in asked} == {"GET"}
+    assert {path for _, path, _ in asked} == {"/v1/operations/estimate"}
 
 
 def test_run_commands_show_the_number_of_dead_letters_and_the_required_option_without_a_terminal(server, asked):
     result = duecourse(server, "dead-letters", "redrive", "--job", "nightly")
     assert result.exit_code == 2
-    assert "Redrive 3 dead runs of nightly?" in result.stderr
+    assert "Redrive 4 dead runs of nightly?" in result.stderr
     assert "duecourse: there was no confirmation, so nothing was changed; without a terminal use --yes" in result.stderr
-    assert {method for method, _, _ in asked} == {"GET"}
+    assert {path for _, path, _ in asked} == {"/v1/operations/estimate"}
 
 
 def test_run_commands_do_not_count_very_many_dead_letters_completely():
-    page = {"items": [RUN] * 100, "next_cursor": "more"}
-    assert "Redrive at least 1000 dead runs of ALL jobs?" in told(page, "dead-letters", "redrive", text="n\n").stderr
+    many = {"runs": 2000, "skipped": {}, "more": True}
+    assert "Redrive at least 2000 dead runs of ALL jobs?" in told(many, "dead-letters", "redrive", text="n\n").stderr
 
 
 def test_run_commands_reject_an_invalid_instant_before_counting_dead_letters(server, asked):
@@ -350,44 +368,71 @@ def test_run_commands_reject_an_invalid_instant_before_counting_dead_letters(ser
     assert asked == []
 
 
-def test_run_commands_redrive_dead_letters_to_the_last_page(server, asked):
-    result = duecourse(server, "dead-letters", "redrive", "--job", "nightly", "--yes")
-    assert result.stdout == "4 redriven, 2 could not be redriven\n"
-    assert asked == [
-        ("POST", "/v1/dead-letters/redrive", {"job_id": "nightly", "limit": 100}),
-        ("POST", "/v1/dead-letters/redrive", {"job_id": "nightly", "limit": 100, "cursor": "page-2"}),
-    ]
+@pytest.mark.parametrize("command", [("dead-letters", "redrive"), ("runs", "redrive", "--state", "dead")])
+def test_run_commands_redrive_dead_letters_in_an_operation(server, asked, command):
+    result = duecourse(server, *command, "--job", "nightly", "--yes")
+    assert result.stdout == "3 redriven, 2 could not be redriven\n"
+    assert asked == [("POST", "/v1/operations", {"kind": "redrive", "job_id": "nightly"})]
 
 
-def test_run_commands_redrive_dead_letters_only_up_to_the_limit(server, asked):
-    result = duecourse(server, "dead-letters", "redrive", "--limit", "2", "--yes")
-    assert result.stdout == "2 redriven, 1 could not be redriven; there are more dead runs\n"
-    assert [body for method, _, body in asked if method == "POST"] == [{"limit": 2}]
-
-
-def test_run_commands_redrive_reports_how_many_dead_letters_are_left():
-    def answer(asked):
-        if asked.method == "GET":
-            return 200, {"items": [RUN] * 9, "next_cursor": None}
-        return 200, {"redriven": 2, "refused": 0, "more": True, "next_cursor": "2"}
-
-    with http_target(documents(answer)) as server:
-        result = duecourse(server, "dead-letters", "redrive", "--limit", "4", "--yes")
-    assert result.stdout == "4 redriven; 5 more dead runs are left\n"
-
-
-def test_run_commands_paced_redrive_knows_its_total_and_its_end() -> None:
-    assert _total("100", None) == 100
-    assert _total("100", 10) == 10
-    assert _total("at least 1000", None) is None
-    at_five = _Pace.read("5/s")
-    assert _left(15, None, at_five) == "15 runs"
-    assert re.fullmatch(r"15 of 100 runs, ends at about \d\d:\d\d:\d\d \S+", _left(15, 100, at_five))
+def test_run_commands_redrive_dead_letters_only_up_to_the_limit_and_name_the_rest(server, asked):
+    result = duecourse(server, "dead-letters", "redrive", "--limit", "2", "--pace", "5/s", "--yes")
+    assert result.stdout == "3 redriven, 2 could not be redriven; no more dead runs are left\n"
+    assert asked[-1] == ("POST", "/v1/operations", {"kind": "redrive", "limit": 2, "expected": 2, "per_minute": 300})
 
 
 def test_run_commands_print_only_json_on_standard_output_when_redriving_with_json(server):
     result = duecourse(server, "dead-letters", "redrive", "--json", text="y\n")
-    assert json.loads(result.stdout) == {"redriven": 4, "refused": 2, "more": False}
+    assert json.loads(result.stdout) == {"operation": "op-1", "redriven": 3, "refused": 2, "more": False}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "there is no run to redrive; name a RUN, or select dead runs with --job, --tag or --state"),
+        (("dead.1", "--job", "nightly"), "RUN cannot be combined with --job; remove one of them"),
+        (("--state", "dead", "--pace", "fast"), "--pace: 'fast' is not a rate; write one such as 5/s or 30/m, with a "),
+    ],
+)
+def test_run_commands_reject_a_redrive_without_or_with_two_selections(server, asked, arguments, said):
+    result = duecourse(server, "runs", "redrive", *arguments)
+    assert (result.exit_code, asked) == (2, [])
+    assert result.stderr.startswith(f"duecourse: {said}")
+
+
+@pytest.mark.parametrize(
+    ("operation", "said"),
+    [
+        ({**ENDED, "state": "FAILED", "reason": "the tenant is suspended"}, "FAILED after 3 runs: the tenant is"),
+        ({**ENDED, "state": "CANCELLED"}, "CANCELLED after 3 runs"),
+    ],
+)
+def test_run_commands_fail_if_their_operation_does_not_succeed(operation, said):
+    result = told(operation, "dead-letters", "redrive", "--yes")
+    assert (result.exit_code, result.stdout) == (1, "3 redriven, 2 could not be redriven\n")
+    assert f"duecourse: the operation op-1 is {said}" in result.stderr
+
+
+def test_operations_commands_follow_an_operation_until_it_ends():
+    answers = [OPERATION, OPERATION, {**OPERATION, "done": 2}, ENDED]
+
+    def answer(_path, _query):
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    with served(answer) as api:
+        result = told_at(api, "operations", "watch", "op-1")
+    assert result.stdout == "op-1 is SUCCEEDED: 3 done, 1 job deleted, 1 refused\n"
+
+
+def test_operations_commands_list_show_and_cancel():
+    listed = told({"items": [ENDED, OPERATION]}, "operations", "list").stdout
+    assert "op-1       redrive  SUCCEEDED  3     2026-11-21 09:15:00  DEAD of all jobs tagged billing" in listed
+    assert told({"items": []}, "operations", "list").stdout == "No operations were created in the last two days.\n"
+    shown = told(OPERATION, "operations", "show", "op-1").stdout
+    assert "filter.tag    billing" in shown
+    assert json.loads(told(OPERATION, "operations", "show", "op-1", "-o", "json").stdout) == OPERATION
+    cancelled = told({**OPERATION, "state": "CANCELLED", "done": 5}, "operations", "cancel", "op-1")
+    assert cancelled.stdout == "op-1 is CANCELLED: 5 done\n"
 
 
 def test_run_commands_pause_and_resume_a_job(server, asked):
@@ -554,7 +599,8 @@ def test_run_commands_show_the_error_and_the_next_attempt_while_they_wait():
 
     with served(answer) as api:
         result = told_at(api, "jobs", "run", "nightly", "--wait")
-    first = result.stdout.splitlines()[0]
+    begun, first = result.stdout.splitlines()[:2]
+    assert begun == f"{RUN['id']} is DEAD"
     assert first.endswith("  RETRYING 1/3  next 03:00:09  GET https://example.com answered 503 [busy]")
 
 
@@ -581,6 +627,19 @@ def test_run_commands_show_the_cost_of_a_backfill_in_cents(dollars, says):
     assert shown.stdout.splitlines()[1].endswith(f"at most 1 at a time, {says}; nothing was started"), shown.output
 
 
+def test_run_commands_say_that_a_backfill_has_no_occurrences():
+    plan = {"count": 0, "suffix": None, "ends_at": None, "at_once": 1, "results": {"succeeded": 4}}
+    answers = {"/v1/jobs/nightly": {**JOB, "timezone": "UTC"}}
+    with served(lambda path, _query: answers.get(path, {**plan, "estimated_cost_usd": 0})) as api:
+        shown = told_at(api, "jobs", "backfill", "nightly", "--from", "2026-11-01", "--to", "2026-11-05").stdout
+    assert shown.endswith("\nnightly has no missing occurrence in this range; nothing was started\n")
+
+
+def test_run_commands_show_no_end_of_a_retrying_run():
+    retrying = {**RUN, "state": "RETRYING", "next_attempt_at": "2026-11-21T03:05:00Z"}
+    assert "finished" not in told(retrying, "runs", "show", RUN["id"]).stdout
+
+
 @pytest.mark.parametrize("payload", ['{"version": 7}', "@FILE", "@-"], ids=["text", "file", "input"])
 def test_run_commands_read_a_payload_from_text_a_file_or_standard_input(payload, tmp_path):
     (tmp_path / "p.json").write_text('{"version": 7}')
@@ -605,7 +664,7 @@ def test_run_commands_have_a_separate_exit_code_and_message_for_a_wait_timeout(m
     result = told({**WAITING, "cancel_requested": False}, "jobs", "run", "nightly", "--wait", "--timeout", "0", *more)
     assert result.exit_code == 124
     assert result.stderr == (
-        f"duecourse: {RUN['id']} is WAITING after 0 s; it continues: follow it with duecourse runs tail nightly\n"
+        f"duecourse: {RUN['id']} is WAITING after 0 s; it continues: follow it with duecourse runs watch {RUN['id']}\n"
     )
     assert "WAITING" in result.stdout
 

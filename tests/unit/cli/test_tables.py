@@ -1,5 +1,6 @@
 """Tables show ids whole and texts from elsewhere as they are, whatever stands in them."""
 
+import json
 import re
 
 import pytest
@@ -63,7 +64,7 @@ COMMANDS = (
     ("runs", "list", "x"),
     ("runs", "show", "x.1"),
     ("runs", "cancel", "x"),
-    ("runs", "redrive", "x"),
+    ("runs", "redrive", "x.1"),
     ("dead-letters", "list", "--job", "x"),
 )
 
@@ -115,7 +116,7 @@ def rows(answer: object, *command: str, columns: str = "", **environment: str) -
 def test_cli_tables_show_the_next_attempt_of_a_run() -> None:
     again = {**LONG_RUN, "state": "RETRYING", "next_attempt_at": "2026-11-21T03:05:10.250Z"}
     for columns in ("", "160"):
-        assert " next 03:05:10 " in rows([again], "runs", "list", LONG, columns=columns)[1]
+        assert " next 03:05:10" in rows([again], "runs", "list", LONG, columns=columns)[1]
 
 
 def test_cli_tables_show_whole_ids_and_states_in_a_pipe() -> None:
@@ -196,6 +197,61 @@ def test_cli_tables_of_failed_runs_end_with_the_command_for_details() -> None:
     assert told({**page, "items": []}, "runs", "list", "--failed", **terminal).stderr == ""
 
 
+def test_cli_tables_of_runs_show_time_duration_and_job_in_80_columns_and_name_the_omitted_columns() -> None:
+    lasted = {**RUN, "duration_seconds": 60.0}
+    long = {**lasted, "duration_seconds": 7387.0}
+    page = {"items": [lasted, long], "next_cursor": None}
+    shown = told(page, "runs", "list", "--since", "today", FORCE_COLOR="1", COLUMNS="80")
+    header, first, _, second, *_ = re.sub(r"\x1b\[[\d;]*m", "", shown.stdout).splitlines()
+    assert header.split() == ["run", "time", "(UTC)", "state", "duration", "attempts", "code"]
+    assert first.startswith(f"{RUN['id']}  11-21 03:00:00  DEAD   0:01:00")
+    assert " 2:03:07 " in second
+    assert shown.stderr == "not shown in 80 columns: late; -o wide shows all\n"
+
+
+def test_cli_runs_are_counted_by_job_and_by_error() -> None:
+    busy = {**RUN, "id": "hourly.20261121T010000Z", "job_id": "hourly", "occurrence": "2026-11-21T01:00:00Z"}
+    full = {**RUN, "error": "POST https://b.example answered 500 full", "code": "http.500"}
+    page = {"items": [RUN, busy, full], "next_cursor": None}
+    assert [line.split() for line in told(page, "runs", "list", "--by", "job").stdout.splitlines()[1:]] == [
+        ["2", "nightly", "2026-11-21", "03:00:00", RUN["id"]],
+        ["1", "hourly", "2026-11-21", "01:00:00", busy["id"]],
+    ]
+    assert told(page, "runs", "list", "--by", "error", "--json").stdout == indented(
+        {
+            "items": [
+                {
+                    "code": "http.503",
+                    "error": "503 [busy]",
+                    "runs": 2,
+                    "first": "2026-11-21T01:00:00Z",
+                    "last": "2026-11-21T03:00:00Z",
+                    "run": RUN["id"],
+                },
+                {
+                    "code": "http.500",
+                    "error": "500 full",
+                    "runs": 1,
+                    "first": "2026-11-21T03:00:00Z",
+                    "last": "2026-11-21T03:00:00Z",
+                    "run": RUN["id"],
+                },
+            ],
+            "complete": True,
+        }
+    )
+
+
+def test_cli_runs_are_counted_up_to_a_limit_and_the_output_says_so() -> None:
+    pages = {"items": [RUN] * 100, "next_cursor": "more"}
+    last = told(pages, "runs", "list", "--by", "job").stdout.splitlines()[-1]
+    assert last == "Only the newest 1,000 runs were counted; use --since and --until for others."
+
+
+def indented(document: object) -> str:
+    return json.dumps(document, indent=2) + "\n"
+
+
 def test_cli_tables_pipe_and_a_table_with_all_columns_say_nothing_about_columns() -> None:
     page = {"items": [LATE_AT_NIGHT], "next_cursor": None}
     piped = told(page, "dead-letters", "list")
@@ -220,7 +276,7 @@ def test_cli_tables_fit_a_long_id_into_80_columns_without_the_least_important_co
     lines = rows([item, item], *command, columns="80")
     assert len(lines) == (3 if command == ("jobs", "list") else 5)
     assert max(map(len, lines)) <= 80
-    assert lines[1].startswith((f"{item['id']}  ", "nightly  2026-11-21 03:0"))
+    assert lines[1].startswith((f"{item['id']}  ", "nightly  11-21 03:0", "nightly  2026-11-21 03:0"))
     assert "COMPLETED" in lines[1] or "DEAD" in lines[1] or "2026-11-21 03:01:00" in lines[1]
 
 
@@ -250,7 +306,7 @@ def test_cli_tables_show_the_progress_of_active_runs_and_no_other_in_80_columns(
     for command in (("runs", "list", "--active"), ("runs", "list", "nightly")):
         header, line, ended = rows([active, {**active, "state": "SUCCEEDED"}], *command, columns="80")
         assert "progress" in header
-        assert "40%, 45 of 112 in" in line
+        assert "40%, 45 of 112 i" in line
         assert "40%" not in ended
     assert "progress" not in "".join(rows([RUN], "runs", "list", "--failed"))
 
@@ -311,12 +367,13 @@ def test_cli_tables_have_local_times_for_one_job(columns: str) -> None:
     assert "2026-11-21 12:00:00" in runs[1]
 
 
-def test_cli_tables_without_rows_have_no_header_on_a_terminal() -> None:
+@pytest.mark.parametrize("columns", ["", "80"])
+def test_cli_tables_without_rows_say_what_was_not_found(columns: str) -> None:
     page: dict[str, object] = {"items": [], "next_cursor": None}
-    for command in ("jobs", "workflows", "dead-letters", "limits"):
-        shown = told(page, command, "list", FORCE_COLOR="1", COLUMNS="80").stdout
-        assert shown == "No entries.\n"
-        assert told(page, command, "list").stdout.split()[0] in ("job", "workflow", "run", "key")
+    terminal = {"FORCE_COLOR": "1", "COLUMNS": columns} if columns else {}
+    for command, none in (("jobs", "jobs"), ("dead-letters", "dead runs"), ("limits", "limits"), ("runs", "runs")):
+        assert told(page, command, "list", **terminal).stdout == f"No {none} match.\n"
+    assert told({**page, "next_cursor": "2"}, "runs", "list").stdout.startswith("No runs on this page match.\nmore: ")
 
 
 def test_cli_tables_name_no_zone_without_a_time() -> None:

@@ -52,6 +52,21 @@ def api() -> Iterator[ServedApi]:
         yield served
 
 
+@pytest.mark.parametrize(
+    ("command", "remedy"),
+    [
+        ("jobs get dail", 'There is no job "dail". Did you mean daily?'),
+        ("runs list diaily", 'There is no job "diaily". Did you mean daily?'),
+        ("workflows show chian", 'There is no workflow "chian". Did you mean chain?'),
+        ("runs show daily.20200101T000000Z", "See duecourse runs list daily"),
+        ("jobs get zzz", 'There is no job "zzz".'),
+    ],
+)
+def test_unknown_ids_are_answered_with_similar_ones(api: ServedApi, command: str, remedy: str) -> None:
+    env = {"DUECOURSE_API": api.address, "DUECOURSE_TOKEN": None}
+    assert CliRunner(env=env).invoke(main, command.split()).stderr.endswith(f"{remedy}\n")
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_unknown_ids_make_a_command_fail(api: ServedApi, command: str) -> None:
     env = {"DUECOURSE_API": api.address, "DUECOURSE_TOKEN": None}

@@ -85,6 +85,31 @@ with Scheduler() as scheduler:
 """,
         ("tests/unit/domain/jobs/test_overlap_rules.py", "tests/unit/api/test_openapi.py"),
     ),
+    "gate": Recipe(
+        20,
+        """
+with Scheduler() as scheduler:
+    quiet = {"key": "crm", "from_hour": 22, "until_hour": 6}
+    for name, due in (("day", "2026-01-02T21:59:00"), ("night", "2026-01-02T22:00:00")):
+        scheduler.client.create_job({"id": name, "schedule": f"at({due})", "target": HTTP, "quiet": quiet})
+    scheduler.advance_to("2026-01-03T05:59:59Z")
+    runs = [next(iter(scheduler.client.list_runs(name))) for name in ("day", "night")]
+    assert [run.state for run in runs] == ["SUCCEEDED", "QUEUED"]
+    assert (runs[1].waiting_for, runs[1].quiet_key) == ("quiet", "crm")
+    assert scheduler.client.put_limit("crm", quiet={"from_hour": 23, "until_hour": 4}).waiting_for_quiet == 1
+    scheduler.advance(minutes=15)
+    assert next(iter(scheduler.client.list_runs("night"))).state == "SUCCEEDED"
+""",
+        (
+            *(
+                "tests/unit/gates/test_quiet.py",
+                "tests/scenarios/overlap/test_quiet.py",
+                "tests/unit/cli/test_limits.py",
+            ),
+            *("tests/unit/api/test_openapi.py", "tests/unit/client/test_generated.py"),
+            *("tests/integration/api/test_jobs_over_http.py", "tests/integration/api/test_runs_over_http.py"),
+        ),
+    ),
     "route": Recipe(
         8,
         """

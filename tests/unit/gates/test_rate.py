@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from duecourse.domain.jobs.job import Rate
 from duecourse.gates.rate import (
     AGAIN_SECONDS,
-    LINE_SECONDS,
+    AHEAD_SECONDS,
     Adapt,
     AskAgain,
     Change,
-    Hold,
-    JoinLine,
     Move,
+    PauseKey,
     Pay,
     Recount,
     Spent,
+    TakeInstant,
     decide_rate,
     interval,
     micro,
@@ -33,7 +33,7 @@ NOW = 1_000_000.0
 def moved(spent: Spent, move: Change) -> tuple[bool, Spent]:
     """Whether the condition of the move holds, and the counters after it."""
     match move:
-        case Hold(until):
+        case PauseKey(until):
             return (True, replace(spent, held=until)) if spent.held < until else (False, spent)
         case Recount(before, after):
             return (True, after) if spent == before else (False, spent)
@@ -64,10 +64,10 @@ def ask(
             made, after = moved(spent, move)
             assert made
             return max(now, start_paid_by(after, rate)), None, after
-        case JoinLine(move):
+        case TakeInstant(move):
             made, after = moved(spent, move)
             assert made
-            return None, after.line / 1_000_000, after
+            return None, after.given / 1_000_000, after
 
 
 def hold(starts: list[float], burst: int, per_minute: int) -> None:
@@ -83,7 +83,7 @@ def test_rate_interval_is_rounded_up() -> None:
     assert interval(Rate("crm", 7, 1)) == 8_571_429
 
 
-def test_rate_full_line_is_asked_again_later() -> None:
+def test_rate_full_wait_is_asked_again_later() -> None:
     rate, spent = Rate("crm", 1, 1), Spent()
     answers = []
     for _ in range(20):
@@ -91,7 +91,7 @@ def test_rate_full_line_is_asked_again_later() -> None:
         answers.append(answer)
     waits = [until - NOW for _, until in answers if until is not None]
     assert waits[:15] == [60.0 * number for number in range(1, 16)]
-    assert set(waits[15:]) == {(AGAIN_SECONDS + LINE_SECONDS) / 2}
+    assert set(waits[15:]) == {(AGAIN_SECONDS + AHEAD_SECONDS) / 2}
 
 
 @examples(200)
@@ -109,7 +109,7 @@ def test_rate_no_window_has_more_starts_than_burst_and_rate(
         start, until, spent = ask(spent, rate, now, in_turn=in_turn)
         assert (start is None) is not (until is None)
         if start is not None:
-            assert now <= start <= now + 1
+            assert now <= start <= now + HOLD
             starts.append(start)
         elif until is not None:
             assert until > now
@@ -195,7 +195,7 @@ def test_rate_stored_rate_never_waits_longer_than_its_own_burst_takes(burst: int
     assert first_start(before, stored, stored=True) <= expected
 
 
-def test_rate_line_is_as_short_as_the_faster_rate_allows() -> None:
+def test_rate_wait_is_as_short_as_the_faster_rate_allows() -> None:
     slow, fast, spent = Rate("crm", 1, 1), Rate("crm", 600, 1), used_up(Rate("crm", 1, 1))
     for _ in range(10):
         _, _, spent = ask(spent, slow, NOW)
@@ -204,10 +204,10 @@ def test_rate_line_is_as_short_as_the_faster_rate_allows() -> None:
 
 def test_rate_counters_of_a_clock_that_differs_by_ten_seconds_are_not_adapted() -> None:
     rate = Rate("crm", 60, 2)
-    spent = replace(used_up(rate, stored=True), line=micro(NOW + 5))
+    spent = replace(used_up(rate, stored=True), given=micro(NOW + 5))
     assert isinstance(
         decide_rate(spent, rate, now=NOW - 10, hold_seconds=HOLD, in_turn=False, draw=0.5, stored=True),
-        JoinLine,
+        TakeInstant,
     )
 
 
@@ -224,7 +224,7 @@ def test_rate_of_jobs_with_different_rates_keeps_the_larger_burst_and_the_faster
         now += seconds
         start, _, spent = ask(spent, of[number % len(of)], now, in_turn=in_turn)
         if start is not None:
-            assert now <= start <= now + 1
+            assert now <= start <= now + HOLD
             starts.append(start)
     hold(starts, max(rate.burst for rate in of), max(rate.per_minute for rate in of))
 

@@ -12,14 +12,29 @@ WORKER_SECONDS: Mapping[str, int] = {"high": 120, "normal": 120, "low": 120, "lo
 
 LANES = tuple(WORKER_SECONDS)
 
+OPERATIONS_LANE = "high"
+"""The lane whose bulk queue carries operations. Its workers may search for runs."""
+
 MAX_DELAY_SECONDS = 900
 """The longest delay of a message in SQS (Amazon SQS API Reference, "SendMessage": DelaySeconds)."""
 
 MESSAGE_RETENTION_DAYS = 14
 """How long lanes and the dead-letter queue keep a message after it was sent: the maximum of SQS."""
 
+MAX_ACCOUNT_CONCURRENCY = 10_000_000
+"""The largest quota of concurrent executions that a setting can name: far above any that AWS grants."""
+
+RUN_INDEX_PARTITIONS = 8
+"""The least and usual number of partitions of a list of ended runs in one state."""
+
+MAX_RUN_INDEX_PARTITIONS = 64
+"""The maximum number of partitions of a list of runs in one state. Each page of the list queries all of them."""
+
 MAX_SHARDS = 9_999
 """The maximum number of shards: slot names have four digits for the shard."""
+
+API_SECONDS = 29
+"""The timeout of the API's functions, in seconds: an HTTP API has a timeout of 30 s."""
 
 DISPATCH_SECONDS = 58
 """The timeout of the dispatcher, in seconds: nearly the minute between two ticks, because a busy shard needs
@@ -39,6 +54,11 @@ timeout.
 
 SHARD_RETENTION_SECONDS = 300
 """The time in seconds after which a waiting tick is dropped: later ticks do the same work."""
+
+SECRET_SECONDS, SECRET_SPREAD = 60, 0.25
+"""How long a worker caches a secret at most, in seconds, and the part of this time by which a secret may expire
+earlier, so that many processes do not fetch it at once. A rotated secret is used within a minute.
+"""
 
 TASK_NAME = r"[A-Za-z0-9_-]{1,64}"
 """Pattern of a registered task's name."""
@@ -69,3 +89,12 @@ LOST_RACES = 5
 """The maximum number of times that a caller reads an item and writes it on the condition that it has not changed, while
 other writers are faster.
 """
+
+FAILED_SHARE = 0.4
+"""The share of failed attempts above which an alarm counts them, if the stage sets no other."""
+
+REFUSED_CALLBACKS = 0.4
+"""The share of refused callbacks above which an alarm counts them. Heartbeats and results are rarely refused."""
+
+UNRESERVED_CONCURRENCY = 100
+"""The concurrency that AWS keeps unreserved (Lambda Developer Guide, "Configuring reserved concurrency")."""

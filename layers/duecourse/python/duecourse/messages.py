@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
@@ -12,9 +12,11 @@ from typing import Any, ClassVar, TypeAlias, get_args
 import orjson
 
 from duecourse.domain.documents import ANYTHING, COUNT, FLAG, INSTANT, NUMBER, PAIRS, SECONDS, TEXT, WHOLE
-from duecourse.domain.ids import OfRun, RunIdentity, key_line
+from duecourse.domain.ids import OfRun, RunIdentity, key_queue
+from duecourse.domain.jobs.calendars import read_window
 from duecourse.domain.jobs.job import Deadline, DeadlineEvent, Lane
 from duecourse.domain.runs.states import Run
+from duecourse.limits import OPERATIONS_LANE
 from duecourse_schedules import ScheduleError, ScheduleSpec
 from duecourse_schedules.schedule import OccurrenceRules
 
@@ -60,12 +62,14 @@ class Redrive:
 @dataclass(frozen=True, slots=True)
 class CheckDeadline:
     """Check whether the run's deadline has passed. `deadline_message_id` identifies the message in the run's record.
-    The invocation that sent the message before it started the attempt ends at `lease_until` (UTC seconds).
+    The invocation that sent the message before it started the attempt ends at `lease_until` (UTC seconds). The message
+    was sent again `sent_again` times with this id.
     """
 
     kind: ClassVar[MessageKind] = MessageKind.DEADLINE
     deadline_message_id: str | None = None
     lease_until: float | None = None
+    sent_again: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +147,7 @@ class RunMessage(OfRun):
     produced these occurrences. `replaces` has the ids and nonces of the messages that this one replaces and continues,
     newest last. `bulk` is true if the message goes to the bulk queue of its lane (domain.tenants.seats). `key` is set
     if the message was in the wait queue of a concurrency key. `call` is the id of a call, a message that the wait queue
-    sent to start a run (`ports.Watch`).
+    sent to start a run (`ports.QueueWatch`).
     """
 
     identity: RunIdentity
@@ -164,11 +168,9 @@ class RunMessage(OfRun):
     call: str | None = None
 
     @property
-    def line(self) -> str:
-        """The name of the wait queue in which the message was: the name for its key (`key_line`), or else the id of its
-        job.
-        """
-        return self.job_id if self.key is None else key_line(self.key)
+    def wait_queue(self) -> str:
+        """The name of the wait queue in which the message was: that of its key (`key_queue`), or else its job's id."""
+        return self.job_id if self.key is None else key_queue(self.key)
 
     @property
     def kind(self) -> MessageKind:
@@ -235,6 +237,42 @@ class RunMessage(OfRun):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class OperationMessage:
+    """Handle page `page` of an operation (domain.runs.operations), and send the message of the next page. `sent_at` is
+    when the first message of the page was sent (UTC seconds); `nonce` is new at each send.
+
+    It goes to the bulk queue of its lane, so that a backlog of runs does not delay it, and that it takes no worker from
+    jobs with seats.
+    """
+
+    tenant: str
+    operation: str
+    page: int
+    sent_at: float
+    nonce: str
+
+    lane: ClassVar[Lane] = Lane(OPERATIONS_LANE)
+    bulk: ClassVar[bool] = True
+
+    def to_json(self) -> str:
+        """Return the message body."""
+        return orjson.dumps({name: getattr(self, name) for name in _OF_OPERATIONS}).decode()
+
+    def again(self, *, nonce: str) -> OperationMessage:
+        """Return a copy with a new nonce."""
+        return replace(self, nonce=nonce)
+
+
+_OF_OPERATIONS: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "tenant": TEXT,
+    "operation": TEXT,
+    "page": WHOLE,
+    "sent_at": NUMBER,
+    "nonce": TEXT,
+}
+
+
 def deadline_checks(
     start: RunMessage, deadlines: Iterable[Deadline], timezone: str, nonce: Callable[[], str]
 ) -> Iterator[RunMessage]:
@@ -269,16 +307,35 @@ def _is_empty(value: object) -> bool:
     return value is False or value in ("", ())
 
 
+def read_message(body: str) -> RunMessage | OperationMessage:
+    """Parse a message body of a lane. Unknown fields are ignored. Raises MessageError, with the field."""
+    raw = _parsed(body)
+    if "operation" not in raw:
+        return _run_message(raw)
+    for name, (reads, wants) in _OF_OPERATIONS.items():
+        if not reads(raw.get(name)):
+            raise MessageError(f"not an operation message: {name} is {str(raw.get(name))[:40]!r}, expected {wants}")
+    return OperationMessage(**{name: raw[name] for name in _OF_OPERATIONS})
+
+
 def read_run_message(body: str) -> RunMessage:
     """Parse a message body. Unknown fields are ignored. Raises MessageError, with the field, if it is not a run
     message.
     """
+    return _run_message(_parsed(body))
+
+
+def _parsed(body: str) -> dict[str, Any]:
     try:
         raw = orjson.loads(body)
     except ValueError as problem:
         raise MessageError(f"not a run message: not valid JSON ({problem})") from problem
     if not isinstance(raw, dict):
         raise MessageError("not a run message: not a JSON object")
+    return raw
+
+
+def _run_message(raw: Mapping[str, Any]) -> RunMessage:
     values: dict[str, Any] = {}
     for name, (reads, wants) in _FIELDS.items():
         value = raw.get(name)
@@ -304,7 +361,7 @@ def _rules(raw: dict[str, Any]) -> OccurrenceRules:
         field.name: raw["schedule"].get(field.name) for field in fields(ScheduleSpec) if field.name in raw["schedule"]
     }
     delays = (raw.get(name, 0) for name in ("jitter_seconds", "offset_seconds"))
-    return OccurrenceRules(ScheduleSpec(**spec), tuple(raw.get("exclude", ())), *delays)
+    return OccurrenceRules(ScheduleSpec(**spec), tuple(map(read_window, raw.get("exclude", ()))), *delays)
 
 
 def _are_rules(value: object) -> bool:
@@ -347,6 +404,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "watch": TEXT,
     "deadline_message_id": TEXT,
     "lease_until": NUMBER,
+    "sent_again": COUNT,
     "bulk": FLAG,
     "key": TEXT,
     "call": TEXT,

@@ -12,6 +12,7 @@ from typing import Any
 from aws_lambda_powertools import Logger, Metrics
 from aws_lambda_powertools.metrics import MetricUnit
 
+from duecourse.stores.run_item import ignored
 from duecourse.usecases.report import Report
 
 EVEN_WHEN_ZERO = frozenset({"AttemptsFailed", "RunsDead"})
@@ -30,23 +31,26 @@ ENDS = frozenset({"RunsSucceeded", "RunsDead", "RunsSkipped", "RunsCancelled"})
 """The counts of final states. Only these are also emitted by target."""
 
 SYMPTOMS: Mapping[str, frozenset[str]] = {
-    "dispatch": frozenset({"ShardsOverdue", "RoundsWaiting", "ShardsBehind"}),
+    "dispatch": frozenset({"ShardsOverdue", "RoundsWaiting", "ShardsBehind", "FencesMissing"}),
     "lanes": frozenset({"QueuesUnread"}),
     "workers": frozenset({"MessagesFailed", "RescueReadsFailed"}),
-    "late": frozenset({"StartsLate"}),
-    "targets": frozenset({"TargetsFailing"}),
     "completeness": frozenset(
         {
             *("OccurrencesLost", "OccurrencesDoubled", "EntriesBelowWatermark", "CursorsOutsideIndex"),
             *("StepsLost", "DeadLettersRecorded", "RunsStuck"),
         }
     ),
-    "jobs": frozenset({"RunsDead", "CursorsQuarantined", "CursorsFoundQuarantined", "JobsPaused", "PausesFailed"}),
+    "jobs": frozenset(
+        {
+            *("RunsDead", "CursorsQuarantined", "CursorsFoundQuarantined", "JobsPaused", "PausesFailed"),
+            *("TargetsFailing", "LargeCatchUps"),
+        }
+    ),
     "maintenance": frozenset(
         {
             *("ReconciliationsFailed", "DeadLettersUnreadable", "RepairsFailed", "CleanUpsFailed", "AuditsFailed"),
             *("AuditsWaiting", "ArchivesFailed", "EventsRefused", "ResultsLost", "MaintenanceSilent"),
-            *("ArchiveStopped", "LettersWaiting", "WatchesFailed"),
+            *("ArchiveStopped", "LettersWaiting", "WatchesFailed", "QuotaBelowSetting"),
         }
     ),
     "release": frozenset({"RoundsFailed", "CursorsQuarantined", "MessagesFailed", "MessagesUnreadable"}),
@@ -88,18 +92,25 @@ def loggable(facts: Mapping[str, object]) -> dict[str, Any]:
     return {f"{name}_" if name in _TAKEN else name: value for name, value in facts.items()}
 
 
+def log_events(report: Report, logger: Logger) -> None:
+    """Log the events of a report."""
+    for event in report.events:
+        log = logger.error if event.alarming else logger.info
+        log(event.action, extra={"action": event.action, **loggable(event.facts)})
+
+
 def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str) -> None:
     """Log the events of a report and emit its counts, durations (milliseconds) and ages (seconds).
 
     `dimensions` (a function) are added to every metric. Values of high cardinality belong in the log line. A `lane` is
-    added to durations, which are also emitted over all lanes; counts are emitted over all lanes only. Ends of runs are
-    also emitted by target, and failures by symptom (SYMPTOMS). Each combination of a metric and its dimensions costs a
+    added to durations, which are also emitted over all lanes, and to balances; counts are emitted over all lanes only.
+    Ends of runs are also emitted by target, and failures by symptom (SYMPTOMS). The attributes of records that this
+    process has ignored since the last report are counted too. Each combination of a metric and its dimensions costs a
     metric's price for each hour in which it gets a value.
     """
-    for event in report.events:
-        log = logger.error if event.alarming else logger.info
-        log(event.action, extra={"action": event.action, **loggable(event.facts)})
+    log_events(report, logger)
     whole = {name: value for name, value in dimensions.items() if name != "lane"}
+    report.counts["AttributesIgnored"] += ignored()
     counts = {
         metric: count
         for metric, count in report.counts.items()
@@ -107,6 +118,7 @@ def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str)
     }
     _emit(metrics, whole, counts, ages=report.ages)
     _emit(metrics, dimensions, {}, report.seconds, over_lanes=whole)
+    _emit(metrics, dimensions, report.balances)
     for target, counted in report.by_target.items():
         _emit(metrics, whole | {"target": target}, {name: counted[name] for name in counted if name in ENDS})
     for symptom, count in failures(report.counts).items():
@@ -116,7 +128,7 @@ def publish(report: Report, logger: Logger, metrics: Metrics, **dimensions: str)
 def _emit(
     metrics: Metrics,
     dimensions: Mapping[str, str],
-    counts: Mapping[str, int],
+    counts: Mapping[str, float],
     durations: Mapping[str, Sequence[float]] = MappingProxyType({}),
     ages: Mapping[str, float] = MappingProxyType({}),
     over_lanes: Mapping[str, str] | None = None,

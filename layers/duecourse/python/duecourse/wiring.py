@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from duecourse.adapters.aws.clients import client
 from duecourse.adapters.system import SystemClock, SystemRandomness, Threads
@@ -32,11 +32,13 @@ from duecourse.settings import (
     TableSettings,
     TickSettings,
 )
+from duecourse.usecases.parts import Parts, S_co
 
 if TYPE_CHECKING:
     from duecourse.api.api import Api
     from duecourse.api.callback_app import CallbackParts
     from duecourse.domain.jobs.job import Lane
+    from duecourse.messages import OperationMessage
     from duecourse.ports import (
         Bus,
         Caller,
@@ -58,16 +60,7 @@ if TYPE_CHECKING:
         TokenSigner,
     )
     from duecourse.stores.cursors import CursorStore
-    from duecourse.stores.inputs import Inputs
-    from duecourse.stores.jobs import JobStore
-    from duecourse.stores.maintenance import AuditStore, RepairStore, TenantReports
-    from duecourse.stores.runs import RunsInProgress, RunStore
     from duecourse.stores.table import Tables
-    from duecourse.stores.tenants import TenantLimits
-    from duecourse.stores.tick_mark import TickMark
-    from duecourse.stores.timers import Timers
-    from duecourse.stores.waits import WaitQueues
-    from duecourse.stores.workflows import WorkflowStore
     from duecourse.usecases.announce import Announcements
     from duecourse.usecases.dispatch.claim import Skipping
     from duecourse.usecases.dispatch.round import Dispatch
@@ -81,23 +74,26 @@ if TYPE_CHECKING:
     from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
     from duecourse.usecases.maintenance.tenants import AllTenants
     from duecourse.usecases.ping import Pings
+    from duecourse.usecases.report import Report
+    from duecourse.usecases.run_counts import RunCounts
     from duecourse.usecases.runs.commands import Callbacks, CommandSender
     from duecourse.usecases.runs.notices import JobNotices
+    from duecourse.usecases.runs.operations import CarryOn
+    from duecourse.usecases.standby import Standby
     from duecourse.usecases.worker.attempt import LaneWorker, TransitionWriter
     from duecourse.usecases.worker.effects import SideEffects
     from duecourse.usecases.worker.trends import Trends
-    from duecourse.usecases.worker.work_item import WorkerRules
+    from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkerRules
     from duecourse.usecases.workflows.workflows import Payloads
 
-S_co = TypeVar("S_co", covariant=True)
 T = TypeVar("T")
 
-AUDIT_PAGE_ITEMS = 500
-"""Maximum number of items in one scan request of the audit. A job has at least two items, and a page of 250 jobs is
-always processed in time.
-"""
-
 HOUR_SECONDS = 3600
+
+SLOWEST_WRITE_SECONDS, SLOWEST_SHORT_SECONDS = 35, 12
+"""The longest time (seconds) that a request to DynamoDB can take without a response, and with short timeouts
+(adapters.aws.clients).
+"""
 
 
 def made_at_start(make: Callable[[], T]) -> Callable[[], T]:
@@ -111,6 +107,19 @@ def made_at_start(make: Callable[[], T]) -> Callable[[], T]:
     return made
 
 
+def made_now(*parts: object) -> None:
+    """Do nothing: the arguments are parts that were created for this call, because their use cases would only create
+    them in the first invocation.
+    """
+    del parts
+
+
+def _never_stops(publish: Callable[[Report], None], *, raises: bool = True) -> bool:
+    """The answer of a stage without a standby."""
+    del publish, raises
+    return False
+
+
 class _NoTasks:
     """The tasks of a function that only edits jobs: their targets are already known."""
 
@@ -120,7 +129,7 @@ class _NoTasks:
         return None
 
 
-class Wiring(Generic[S_co]):
+class Wiring(Parts[S_co]):
     """The objects of one function, or of one stage of a test."""
 
     def __init__(self, settings: S_co) -> None:
@@ -142,127 +151,57 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def executor(self) -> Executor:
-        """The executor for concurrent requests, by default `threads`."""
         return self.threads
 
-    @property
-    def _caller_waits(self) -> bool:
-        """Whether a program waits for the response of this function."""
-        return isinstance(self.settings, ApiSettings | CallbackSettings)
-
     def _client(self, service: str, *, once: bool = False) -> Any:
-        """Return the client of a service. Its timeouts are short if a program waits for the response, and in a dispatch
-        round.
-        """
-        return client(
-            service, short_timeouts=self._caller_waits or isinstance(self.settings, DispatchSettings), once=once
-        )
-
-    # Stores.
-
-    @cached_property
-    def jobs(self: Wiring[TableSettings]) -> JobStore:
-        from duecourse.stores import jobs
-
-        return jobs.JobStore(self.tables, shards=self.settings.shards, clock=self.clock)
+        return client(service, short_timeouts=self.settings.short_timeouts, once=once)
 
     @cached_property
     def tables(self: Wiring[TableSettings | TickSettings]) -> Tables:
-        """Both tables, or those that the settings name. Requests of many writes are sent concurrently."""
         from duecourse.adapters.dynamodb.tables import DynamoTables
         from duecourse.stores.table import Table
 
-        settings, names = self.settings, {Table.JOBS: self.settings.jobs_table}
-        if not isinstance(settings, TickSettings):
-            names[Table.RUNS] = settings.runs_table
+        names = {Table.JOBS: self.settings.jobs_table, Table.RUNS: self.settings.runs_table}
         return DynamoTables(self._client("dynamodb"), names, self.clock, self.threads)
 
     @cached_property
-    def runs(self: Wiring[TableSettings]) -> RunStore:
-        from duecourse.stores import runs
+    def results(self: Wiring[ApiSettings | ExecuteSettings | ReconcilerSettings]) -> Results:
+        """The store of large results."""
+        from duecourse.adapters.aws.s3 import S3Results
 
-        return runs.RunStore(self.tables, self.executor)
+        return S3Results(client("s3"), self.settings.results_bucket)
 
     @cached_property
     def cursors(self: Wiring[TableSettings]) -> CursorStore:
         from duecourse.stores import cursors
 
-        return cursors.CursorStore(self.tables, self.clock, self.threads)
+        return cursors.CursorStore(self.tables, self.clock, self.threads, self.listing)
 
     @cached_property
-    def timers(self: Wiring[TableSettings]) -> Timers:
-        """The store of messages that are due later than the maximum delay of a queue."""
-        from duecourse.stores import timers
+    def standby(self: Wiring[TableSettings | TickSettings]) -> Standby | None:
+        """Whether this region works; None if the stage has no standby."""
+        if self.settings.fence is None:
+            return None
+        from duecourse.adapters.shared_cache import SharedCache
+        from duecourse.checks.standby import FENCE_SECONDS, Fence
+        from duecourse.stores.fence import FenceStore
+        from duecourse.usecases.standby import Standby
 
-        return timers.Timers(self.tables, shards=self.settings.shards)
-
-    @cached_property
-    def wait_queues(self: Wiring[TableSettings]) -> WaitQueues:
-        from duecourse.stores import waits
-
-        return waits.WaitQueues(self.tables)
-
-    @cached_property
-    def inputs(self: Wiring[TableSettings]) -> Inputs:
-        from duecourse.stores import inputs
-
-        return inputs.Inputs(self.tables)
+        known: SharedCache[Fence | None] = SharedCache(self.clock, kept=1)
+        fences = FenceStore(self.tables)
+        return Standby(
+            lambda: known.get("fence", lambda _: (fences.get(), FENCE_SECONDS)), self.clock, self.settings.fence
+        )
 
     @cached_property
-    def workflows(self: Wiring[TableSettings]) -> WorkflowStore:
-        from duecourse.stores import workflows
-
-        return workflows.WorkflowStore(self.tables, self.clock, self.threads if self._caller_waits else None)
-
-    @cached_property
-    def tick_mark(self: Wiring[TableSettings | TickSettings]) -> TickMark:
-        from duecourse.stores import tick_mark
-
-        return tick_mark.TickMark(self.tables)
-
-    @cached_property
-    def tenant_limits(self: Wiring[TableSettings]) -> TenantLimits:
-        from duecourse.stores import tenants
-
-        return tenants.TenantLimits(self.tables)
-
-    @cached_property
-    def repair_store(self: Wiring[RepairSettings]) -> RepairStore:
-        from duecourse.stores import maintenance
-
-        return maintenance.RepairStore(self.tables, figures=self.settings.operator_tenant is not None)
-
-    @cached_property
-    def tenant_reports(self: Wiring[ApiSettings | RepairSettings]) -> TenantReports:
-        from duecourse.stores import maintenance
-
-        return maintenance.TenantReports(self.tables)
-
-    @cached_property
-    def runs_in_progress(self: Wiring[ApiSettings]) -> RunsInProgress:
-        from duecourse.stores import runs
-
-        return runs.RunsInProgress(self.tables)
-
-    @cached_property
-    def audit_store(self: Wiring[TableSettings]) -> AuditStore:
-        from duecourse.stores import maintenance
-
-        return maintenance.AuditStore(self.tables, limit=AUDIT_PAGE_ITEMS)
-
-    @cached_property
-    def results(self: Wiring[ApiSettings | ExecuteSettings | ReconcilerSettings]) -> Results:
-        """The store of large results. The dead-letter reconciler does not write results."""
-        from duecourse.adapters.aws.s3 import S3Results
-
-        settings = self.settings
-        return S3Results(client("s3"), "" if isinstance(settings, ReconcilerSettings) else settings.results_bucket)
+    def stops(self: Wiring[TableSettings | TickSettings]) -> Callable[..., bool]:
+        """Return whether this region does not work (usecases.standby.Standby.stops)."""
+        return _never_stops if self.standby is None else self.standby.stops
 
     # Queues, notifications, metrics.
 
     @cached_property
     def lanes(self: Wiring[LaneSettings | CallbackSettings]) -> Lanes:
-        """The queues to which messages about runs are sent."""
         from duecourse.adapters.sqs.lanes import SqsLanes
 
         return SqsLanes(
@@ -271,7 +210,7 @@ class Wiring(Generic[S_co]):
             self.clock,
             self.randomness,
             bulk_urls=self.settings.bulk_urls,
-            short_timeouts=self._caller_waits,
+            short_timeouts=self.settings.caller_waits,
             executor=self.threads,
         )
 
@@ -329,8 +268,9 @@ class Wiring(Generic[S_co]):
         from duecourse.adapters.aws.secrets import SecretsManagerSecrets, SsmSecrets
 
         if self.settings.secret_store == "parameters":
-            return SsmSecrets(self._client("ssm"), self.settings.stage, self.clock)
-        return SecretsManagerSecrets(self._client("secretsmanager"), self.settings.stage, self.clock)
+            return SsmSecrets(self._client("ssm"), self.settings.stage, self.clock, self.randomness.draw)
+        client = self._client("secretsmanager")
+        return SecretsManagerSecrets(client, self.settings.stage, self.clock, self.randomness.draw)
 
     @cached_property
     def token_signer(self: Wiring[ExecuteSettings]) -> TokenSigner | None:
@@ -380,30 +320,36 @@ class Wiring(Generic[S_co]):
     def announcements(self: Wiring[DispatchSettings | ExecuteSettings | ReconcilerSettings]) -> Announcements:
         from duecourse.usecases.announce import Announcements
 
-        return Announcements(self.bus, self.clock, lambda: self.notifier)
+        return Announcements(self.bus, self.clock, lambda: self.notifier, lambda: self.pings)
 
     @cached_property
     def notifier(self: Wiring[LaneSettings]) -> JobNotices:
         """The sender of notices. It is created for the first notice."""
         from duecourse.usecases.runs.notices import JobNotices
 
-        days = self.settings.run_retention_days
-        return JobNotices(self.jobs, self.inputs, self.lanes, self.clock, self.randomness, days)
+        return JobNotices(self)
 
     @cached_property
     def skipping(self: Wiring[LaneSettings]) -> Skipping:
         from duecourse.usecases.dispatch.claim import Skipping
 
-        return Skipping(self.runs, self.clock, self.settings.run_retention_days)
+        return Skipping(self.runs, self.clock, self.settings.run_retention_days, self.run_counts)
+
+    @cached_property
+    def run_counts(self: Wiring[TableSettings]) -> RunCounts:
+        from duecourse.usecases.run_counts import RunCounts
+
+        slowest = SLOWEST_SHORT_SECONDS if self.settings.short_timeouts else SLOWEST_WRITE_SECONDS
+        return RunCounts(self.run_count_store, self.clock, self.executor, slowest)
 
     @cached_property
     def payloads(self: Wiring[TableSettings]) -> Payloads:
         from duecourse.usecases.workflows.workflows import Payloads
 
-        return Payloads(self.workflows, self.jobs, self.inputs)
+        return Payloads(self)
 
     @cached_property
-    def commands(self: Wiring[ApiSettings | CallbackSettings]) -> CommandSender:
+    def commands(self: Wiring[ApiSettings | CallbackSettings | ExecuteSettings]) -> CommandSender:
         from duecourse.usecases.runs.commands import CommandSender
 
         return CommandSender(self.lanes, self.clock, self.randomness)
@@ -445,7 +391,8 @@ class Wiring(Generic[S_co]):
 
     @cached_property
     def watch(self: Wiring[TickSettings]) -> StageWatch:
-        """The part of the tick that checks queues, maintenance and the archive."""
+        """The part of the tick that checks queues, maintenance, the archive and the account's quota."""
+        from duecourse.adapters.aws.account import LambdaAccount
         from duecourse.adapters.aws.event_source import LambdaEventSource
         from duecourse.adapters.sqs.depths import SqsQueueDepths
         from duecourse.usecases.dispatch.watch import SHARDS, StageWatch
@@ -464,6 +411,8 @@ class Wiring(Generic[S_co]):
             lanes=tuple(lanes),
             bulk=tuple(bulk),
             letters=tuple(letters),
+            quota=LambdaAccount(self._client("lambda")),
+            account_concurrency=settings.account_concurrency,
         )
 
     @cached_property
@@ -489,9 +438,10 @@ class Wiring(Generic[S_co]):
         """
         from duecourse.usecases.worker.work_item import WorkerRules
 
+        made_now(self.lanes, self.inputs, self.timers, self.workflows, self.run_counts)
         settings = self.settings
         rules = WorkerRules(
-            settings.lane, settings.max_receive_count, settings.run_retention_days, settings.late_seconds
+            settings.lane, settings.max_receive_count, settings.run_retention_days, settings.failed_share
         )
         callbacks = replace(rules, lane=None)
         queues = {settings.queue_url: rules, settings.bulk_url: rules, settings.callback_url: callbacks}
@@ -506,33 +456,32 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.worker.call import Calls
         from duecourse.usecases.worker.requeue import Requeue
 
-        jobs, runs, clock, randomness = self.jobs, self.runs, self.clock, self.randomness
         forwarder = self.forwarder(received, rules.lane)
         effects = self.effects(forwarder)
-        transitions, coverage, wait_queue = self.transitions(effects), Coverage(runs), effects.wait_queue
-        requeue = Requeue(runs, clock, randomness, forwarder)
+        transitions, coverage, wait_queue = self.transitions(effects), Coverage(self.runs), effects.wait_queue
+        requeue = Requeue(self, forwarder)
         starter = Starter(
-            jobs=jobs,
-            runs=runs,
+            parts=self,
             coverage=coverage,
             overlaps=effects.overlaps,
             gates=Gates(
-                GateItems(self.wait_queues, clock), effects.overlaps, jobs, self.payloads.prepared, clock, randomness
+                items=GateItems(self.wait_queues, self.clock),
+                places=effects.overlaps,
+                jobs=self.jobs,
+                prepared=self.payloads.prepared,
+                clock=self.clock,
+                randomness=self.randomness,
             ),
             wait_queue=wait_queue,
             payloads=self.payloads,
-            calls=Calls(caller, runs, clock, randomness, effects.workflows),
+            calls=Calls(self, caller, effects.workflows),
             transitions=transitions,
             requeue=requeue,
             forwarder=forwarder,
-            clock=clock,
-            randomness=randomness,
             rules=rules,
         )
         return LaneWorker(
-            jobs=jobs,
-            runs=runs,
-            wait_queues=self.wait_queues,
+            parts=self,
             workflows=effects.workflows,
             coverage=coverage,
             starter=starter,
@@ -541,11 +490,36 @@ class Wiring(Generic[S_co]):
             wait_queue=wait_queue,
             requeue=requeue,
             forwarder=forwarder,
-            clock=clock,
-            randomness=randomness,
             rules=rules,
             trends=self.trends,
+            operations=self.carry_on(received),
+            standby=self.standby,
         )
+
+    def carry_on(
+        self: Wiring[ExecuteSettings], received: Received
+    ) -> Callable[[OperationMessage, ReceivedMessage, Report], Disposition]:
+        """Return a function that handles the messages of operations. Its parts are created for each of them: most
+        workers never receive one.
+        """
+
+        def handle(message: OperationMessage, delivery: ReceivedMessage, report: Report) -> Disposition:
+            return self._operations(received)(message, delivery, report)
+
+        return handle
+
+    def _operations(self: Wiring[ExecuteSettings], received: Received) -> CarryOn:
+        from duecourse.domain.tenants.rate import BucketRules
+        from duecourse.usecases.runs.commands import ManyCommands
+        from duecourse.usecases.runs.lists import History, RunSearch
+        from duecourse.usecases.runs.operations import CarryOn, Walk
+        from duecourse.usecases.tenants import Limits
+        from duecourse.usecases.workflows.workflows import WorkflowRuns
+
+        commands = ManyCommands(self.jobs, WorkflowRuns(self.workflows, self.jobs), self.commands)
+        rules = BucketRules(self.settings.requests_per_second, self.settings.burst)
+        limits = Limits(self.tenant_limits, self.clock, rules)
+        return CarryOn(self, Walk(RunSearch(self), History(self)), commands, limits, received)
 
     @cached_property
     def trends(self) -> Trends:
@@ -559,7 +533,7 @@ class Wiring(Generic[S_co]):
         """
         from duecourse.usecases.forwarder import Forwarder
 
-        return Forwarder(self.lanes, received, self.timers, self.clock, lane)
+        return Forwarder(self, received, lane)
 
     def effects(self: Wiring[ExecuteSettings | ReconcilerSettings], forwarder: Forwarder) -> SideEffects:
         from duecourse.gates.places import Overlaps
@@ -567,46 +541,36 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.worker.wait_queue import WaitQueue
         from duecourse.usecases.workflows.workflows import Workflows
 
-        jobs, runs, clock, randomness = self.jobs, self.runs, self.clock, self.randomness
         return SideEffects(
-            jobs=jobs,
-            runs=runs,
+            parts=self,
             notices=self.notices,
             announcements=self.announcements,
-            failing=FailingJobs(jobs, runs, self.skipping, clock, self.announcements),
-            clock=clock,
-            randomness=randomness,
-            overlaps=Overlaps(runs, self.wait_queues, jobs, clock),
-            wait_queue=WaitQueue(self.wait_queues, forwarder, clock, randomness),
+            failing=FailingJobs(self, self.skipping, self.announcements),
+            overlaps=Overlaps(self.runs, self.wait_queues, self.jobs, self.clock),
+            wait_queue=WaitQueue(self, forwarder),
             forwarder=forwarder,
-            workflows=Workflows(self.workflows, jobs, self.inputs, forwarder, clock, randomness),
-            pings=None if isinstance(self.settings, ReconcilerSettings) else lambda: self.pings,
+            workflows=Workflows(self, forwarder),
         )
 
     def transitions(self: Wiring[ExecuteSettings | ReconcilerSettings], effects: SideEffects) -> TransitionWriter:
         from duecourse.usecases.worker.attempt import TransitionWriter
 
-        buckets = {} if isinstance(self.settings, ReconcilerSettings) else self.settings.result_buckets
-        return TransitionWriter(self.runs, effects, self.results, buckets, self.clock, self.randomness)
+        return TransitionWriter(self, effects, self.results, self.settings.result_buckets)
 
     @cached_property
     def reconcile(self: Wiring[ReconcilerSettings]) -> ReconcileDeadLetters:
         from duecourse.adapters.sqs.received import SqsDeadLetterQueue
         from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
 
+        made_now(self.lanes, self.inputs, self.timers, self.workflows, self.run_counts)
         queue_url = self.settings.dead_letter_queue_url
         threads = Threads()  # separate from the threads of the lanes, which wait for each other
         effects = self.effects(self.forwarder(self.received(queue_url), None))
         return ReconcileDeadLetters(
+            parts=self,
             queue=SqsDeadLetterQueue(self._client("sqs"), queue_url, threads),
-            jobs=self.jobs,
-            runs=self.runs,
-            lanes=self.lanes,
-            clock=self.clock,
-            randomness=self.randomness,
             transitions=self.transitions(effects),
             effects=effects,
-            run_retention_days=self.settings.run_retention_days,
             executor=threads,
         )
 
@@ -614,9 +578,10 @@ class Wiring(Generic[S_co]):
     def index_repair(self: Wiring[RepairSettings]) -> IndexRepair:
         from duecourse.usecases.maintenance.index_repair import CleanUp, IndexCheck, IndexRepair, TenantCount
 
-        settings, store, jobs, runs, clock = self.settings, self.repair_store, self.jobs, self.runs, self.clock
-        index = IndexCheck(store, jobs, runs, self.wait_queues, self.timers, self.tick_mark, clock)
-        clean_up = CleanUp(jobs, runs, clock, settings.completed_job_retention_days)
+        settings, store, clock = self.settings, self.repair_store, self.clock
+        made_now(self.lanes, self.timers, self.wait_queues, self.tick_mark)
+        index = IndexCheck(self, store)
+        clean_up = CleanUp(self.jobs, self.runs, clock, settings.completed_job_retention_days)
         checks = index, clean_up, self.calendar_check
         tenants = None if settings.operator_tenant is None else TenantCount(self.tenant_reports, clock)
         return IndexRepair(store, checks, clock, settings.repair_hours * HOUR_SECONDS, tenants)
@@ -628,36 +593,18 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.jobs.membership import Membership
         from duecourse.usecases.maintenance.calendar_check import CalendarCheck
 
-        settings, store, clock = self.settings, self.jobs, self.clock
-        membership, limits = Membership(store, self.workflows), JobLimits(seats=settings.seats)
-        horizon, tasks = settings.horizon_seconds, _NoTasks()
-        jobs = Jobs(store, self.lanes, clock, self.randomness, horizon, tasks, membership, limits)
-        return CalendarCheck(Calendars(store, EditJobs(jobs, store, self.skipping, clock), clock), clock)
+        membership, limits = Membership(self.jobs, self.workflows), JobLimits(seats=self.settings.seats)
+        jobs = Jobs(self, _NoTasks(), membership, limits)
+        return CalendarCheck(Calendars(self.jobs, EditJobs(self, jobs, self.skipping), self.clock), self.clock)
 
     @cached_property
     def audit(self: Wiring[AuditSettings]) -> Audit:
         from duecourse.usecases.maintenance.audit import Audit, AuditSteps, ClassifyGaps, CompareWindow
         from duecourse.usecases.workflows.workflows import WorkflowRuns
 
-        settings, jobs, runs, clock = self.settings, self.jobs, self.runs, self.clock
-        return Audit(
-            store=self.audit_store,
-            compare=CompareWindow(runs),
-            classify=ClassifyGaps(
-                jobs=jobs,
-                runs=runs,
-                depths=self.depths,
-                clock=clock,
-                lookahead=settings.lookahead_seconds,
-                horizon=settings.horizon_seconds,
-                retention_days=settings.run_retention_days,
-            ),
-            steps=AuditSteps(jobs, runs, WorkflowRuns(self.workflows, jobs), self.depths, clock),
-            clock=clock,
-            segments=settings.audit_segments,
-            retention_days=settings.run_retention_days,
-            executor=self.executor,
-        )
+        made_now(self.audit_store, self.depths)
+        steps = AuditSteps(self, WorkflowRuns(self.workflows, self.jobs))
+        return Audit(self, CompareWindow(self.runs), ClassifyGaps(self), steps)
 
     @cached_property
     def archive(self: Wiring[ArchiveSettings]) -> ArchiveRuns:
@@ -672,13 +619,14 @@ class Wiring(Generic[S_co]):
     def callbacks(self: Wiring[ApiSettings | CallbackSettings]) -> Callbacks:
         from duecourse.usecases.runs.commands import Callbacks
 
-        return Callbacks(self.runs, self.jobs, self.clock, self.commands)
+        return Callbacks(self, self.commands)
 
     @cached_property
     def callback_parts(self: Wiring[CallbackSettings]) -> CallbackParts:
         from duecourse.api.callback_app import CallbackParts
 
-        return CallbackParts(self.callbacks, self.settings.stage)
+        made_now(self.jobs, self.runs)
+        return CallbackParts(self.callbacks, self.settings.stage, self.standby)
 
     @cached_property
     def all_tenants(self: Wiring[ApiSettings]) -> AllTenants | None:
@@ -701,13 +649,13 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.jobs.pausing import Pausing
         from duecourse.usecases.jobs.spreading import Spreading
         from duecourse.usecases.jobs.upcoming import Upcoming
-        from duecourse.usecases.runs.all_runs import AllRuns
         from duecourse.usecases.runs.api_keys import ApiKeys
         from duecourse.usecases.runs.commands import Commands
         from duecourse.usecases.runs.explain import Explain
         from duecourse.usecases.runs.health import Health, StageChecks
         from duecourse.usecases.runs.key_limits import KeyLimitsInUse
         from duecourse.usecases.runs.lists import History, Runs, RunSearch, Stats
+        from duecourse.usecases.runs.operations import Operations, Walk
         from duecourse.usecases.runs.payload import RunPayloads
         from duecourse.usecases.runs.requests import Backfills, Manual
         from duecourse.usecases.runs.rerun import Reruns
@@ -718,79 +666,53 @@ class Wiring(Generic[S_co]):
         from duecourse.usecases.workflows.workflows import WorkflowRuns
 
         settings, clock, randomness = self.settings, self.clock, self.randomness
-        store, runs, lanes, inputs, workflows = self.jobs, self.runs, self.lanes, self.inputs, self.workflows
-        kept_days, horizon = settings.run_retention_days, settings.horizon_seconds
+        store, runs, workflows = self.jobs, self.runs, self.workflows
+        made_now(self.inputs, self.timers)
         limits = Limits(self.tenant_limits, clock, BucketRules(settings.requests_per_second, settings.burst))
         health = Health(self.tick_mark, clock)
         jobs_may = JobLimits(settings.job_quota, settings.smallest_interval_seconds, settings.seats)
         membership = Membership(store, workflows)
-        jobs = Jobs(store, lanes, clock, randomness, horizon, self.tasks, membership, jobs_may)
-        history = History(store, runs, self.timers, clock, horizon, kept_days, self.executor)
-        search = RunSearch(runs, store, clock)
-        single = Runs(runs, history, self.results, inputs)
+        jobs = Jobs(self, self.tasks, membership, jobs_may)
+        history, search = History(self), RunSearch(self)
+        single = Runs(self, history, self.results)
         workflow_runs = WorkflowRuns(workflows, store)
-        commands = Commands(single, store, workflow_runs, self.commands)
-        editing = EditJobs(jobs, store, self.skipping, clock)
-        cancel_runs = CancelRuns(runs, workflows, lanes, clock, randomness)
+        commands = Commands(store, workflow_runs, self.commands, single)
+        editing = EditJobs(self, jobs, self.skipping)
         overlaps = Overlaps(runs, self.wait_queues, store, clock)
-        wait_queue = WaitQueue(self.wait_queues, self.forwarder(None, None), clock, randomness)
-        manual = Manual(
-            store,
-            runs,
-            inputs,
-            lanes,
-            self.timers,
-            clock,
-            randomness,
-            DelayedRunQuota(self.tenant_limits, randomness, settings.delayed_runs_per_hour),
-            kept_days,
-        )
+        wait_queue = WaitQueue(self, self.forwarder(None, None))
+        manual = Manual(self, DelayedRunQuota(self.tenant_limits, randomness, settings.delayed_runs_per_hour))
         return Api(
             jobs=jobs,
             editing=editing,
             calendars=Calendars(store, editing, clock),
-            api_keys=ApiKeys(store, manual, limits, clock, randomness),
-            key_limits=KeyLimitsInUse(
-                store, runs, self.wait_queues, GateItems(self.wait_queues, clock), overlaps, wait_queue, clock
-            ),
-            pausing=Pausing(jobs, store, self.skipping, self.wait_queues, clock),
+            api_keys=ApiKeys(self, manual, limits),
+            key_limits=KeyLimitsInUse(self, GateItems(self.wait_queues, clock), overlaps, wait_queue),
+            pausing=Pausing(self, jobs, self.skipping),
             history=history,
-            all_runs=AllRuns(store, runs, clock, self.executor),
             runs=single,
             run_payloads=RunPayloads(single, store, self.payloads),
             search=search,
             callbacks=self.callbacks,
             commands=commands,
-            upcoming=Upcoming(store, clock),
+            operations=Operations(self, Walk(search, history), commands),
+            upcoming=Upcoming(store, self.delayed_runs, self.tick_mark, clock),
             spreading=Spreading(jobs, clock),
             manual=manual,
-            backfills=Backfills(
-                store, self.runs, inputs, lanes, self.timers, clock, randomness, settings.backfill_limit, kept_days
-            ),
+            backfills=Backfills(self),
             notices=self.notifier,
-            skip_next=SkipNext(store, runs, inputs, clock, randomness, kept_days),
-            workflows=ManageWorkflows(
-                editing, workflows, cancel_runs, self.tenant_limits, clock, self.executor, kept_days
-            ),
+            skip_next=SkipNext(self),
+            workflows=ManageWorkflows(self, editing, CancelRuns(self)),
             workflow_runs=workflow_runs,
-            reruns=Reruns(single, runs, store, workflows, inputs, lanes, clock, randomness, kept_days),
-            explain=Explain(
-                store,
-                runs,
-                self.wait_queues,
-                self.depths,
-                workflow_runs,
-                clock,
-                settings.lookahead_seconds,
-                horizon,
-                kept_days,
-            ),
-            stats=Stats(self.tenant_limits, runs, self.depths, health, limits),
+            reruns=Reruns(self, single),
+            explain=Explain(self, workflow_runs),
+            stats=Stats(self, health, limits),
+            run_counts=self.run_counts,
             health=health,
             stage_checks=StageChecks(health, self.depths, self.alarms, settings.shards),
             stage_metrics=self.metrics,
             tenants=self.all_tenants,
             limits=limits,
             public_keys=self.public_keys,
+            standby=self.standby,
             settings=settings,
         )

@@ -9,6 +9,7 @@ from itertools import islice, pairwise, takewhile
 from operator import gt
 
 from duecourse_schedules.cron.cron import DAY
+from duecourse_schedules.exclusions import Entry
 from duecourse_schedules.schedule import (
     Occurrences,
     RateSchedule,
@@ -45,7 +46,7 @@ class ChangedOccurrences:
 
 
 def changed_occurrences(
-    spec: ScheduleSpec, exclude: tuple[str, ...], old: ZoneSource, new: ZoneSource, *, after: int, until: int
+    spec: ScheduleSpec, exclude: tuple[Entry, ...], old: ZoneSource, new: ZoneSource, *, after: int, until: int
 ) -> ChangedOccurrences:
     """Compare the occurrences of a schedule with old and new zone data, after < occurrence < until (UTC seconds).
 

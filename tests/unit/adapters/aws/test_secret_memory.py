@@ -11,9 +11,9 @@ from threading import Event
 import orjson
 import pytest
 
-from duecourse.adapters.aws.secrets import lifetime
+from duecourse.adapters.aws.secrets import STALE_SECONDS, lifetime
 from duecourse.adapters.aws.tasks import SsmTasks, TaskError, task_of
-from duecourse.adapters.shared_cache import SharedCache
+from duecourse.adapters.shared_cache import AGAIN_SECONDS, SharedCache
 from duecourse.domain.targets.targets import HttpTarget, LambdaTarget
 from duecourse.ports import NoAnswerError, RegisteredTask, SecretsUnavailableError, ServiceError, TasksUnavailableError
 from duecourse.testing.clock import SettableClock
@@ -29,7 +29,7 @@ class Store:
     def fetch(self, path: str) -> tuple[str | None, float]:
         self.fetched.append(path)
         secret = self.secrets.get(path)
-        return secret, lifetime(secret)
+        return secret, lifetime(secret, 0.0)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def clock() -> SettableClock:
 
 @pytest.fixture
 def memory(clock: SettableClock) -> SharedCache[str | None]:
-    return SharedCache(clock)
+    return SharedCache(clock, stale_after=SecretsUnavailableError, stale_seconds=STALE_SECONDS)
 
 
 def test_parameter_cache_keeps_a_secret_for_a_minute(memory, clock):
@@ -69,6 +69,64 @@ def test_parameter_cache_does_not_keep_a_failure(memory):
     with pytest.raises(SecretsUnavailableError):
         memory.get("key", failing)
     assert memory.get("key", Store(key="value").fetch) == "value"
+
+
+def test_parameter_cache_serves_a_stale_secret_for_a_quarter_of_an_hour_after_errors_only(memory, clock):
+    store, asked = Store(key="old"), []
+
+    def fetch(path: str) -> tuple[str | None, float]:
+        asked.append(path)
+        if down:
+            raise SecretsUnavailableError("ThrottlingException")
+        return store.fetch(path)
+
+    def get() -> str | None:
+        return memory.get("key", fetch)
+
+    down = False
+    assert get() == "old"
+    down = True
+    clock.advance(61)
+    assert [get(), get()] == ["old", "old"]
+    assert len(asked) == 2, "a failed fetch is not repeated at once"
+    clock.advance(STALE_SECONDS - 62)
+    assert get() == "old"
+    clock.advance(AGAIN_SECONDS)
+    with pytest.raises(SecretsUnavailableError):
+        get()
+    down, store.secrets["key"] = False, "new"
+    assert get() == "new"
+
+
+def test_parameter_cache_does_not_serve_a_deleted_secret_after_errors(memory, clock):
+    store = Store(key="old")
+    memory.get("key", store.fetch)
+    clock.advance(61)
+    del store.secrets["key"]
+    assert memory.get("key", store.fetch) is None
+    clock.advance(6)
+
+    def failing(path: str) -> tuple[str | None, float]:
+        raise SecretsUnavailableError("ThrottlingException")
+
+    with pytest.raises(SecretsUnavailableError):
+        memory.get("key", failing)
+
+
+def test_parameter_cache_raises_a_defect_of_a_fetch_although_it_has_a_stale_secret(memory, clock):
+    memory.get("key", Store(key="old").fetch)
+    clock.advance(61)
+
+    def broken(path: str) -> tuple[str | None, float]:
+        raise KeyError(path)
+
+    with pytest.raises(KeyError):
+        memory.get("key", broken)
+
+
+def test_parameter_cache_spreads_the_expiry_of_secrets() -> None:
+    assert [lifetime("x", draw) for draw in (0.0, 0.5, 1.0)] == [60, 52.5, 45]
+    assert lifetime(None, 0.5) == 5
 
 
 def test_parameter_cache_evicts_the_least_recently_used_secrets_beyond_its_size(memory):

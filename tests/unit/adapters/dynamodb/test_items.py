@@ -5,14 +5,29 @@
 """
 
 import json
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, replace
+from itertools import product
+from typing import Any
 
 import pytest
 
 from benchmarks.wire.capacity import item_bytes, write_units
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Lane, Overlap, RetryPolicy
-from duecourse.domain.runs.states import Attempt, AttemptOutcome, Run, RunState
+from duecourse.domain.runs.states import (
+    PARTS,
+    STATES,
+    Attempt,
+    AttemptOutcome,
+    Attempts,
+    Callback,
+    Deadlines,
+    Failure,
+    GateWait,
+    Run,
+    RunState,
+)
 from duecourse.domain.targets.kinds import type_of
 from duecourse.domain.targets.targets import HttpTarget, Target
 from duecourse.stores import job_item, run_item
@@ -148,7 +163,7 @@ def test_dynamodb_items_keep_correlation_id_and_priority_and_restore_older_items
 
 def test_dynamodb_items_keep_the_idempotency_key_of_a_run_and_omit_a_missing_one() -> None:
     run = record(RunState.RUNNING, NIGHTLY, Lane.LOW, fencing_token="t")
-    keyed = replace(run, idempotency_key="report-2026-W47")
+    keyed = varied(run, idempotency_key="report-2026-W47")
     assert run_item.from_item(run_item.to_item(keyed)) == keyed
     assert "idempotency_key" not in run_item.to_item(run)
 
@@ -157,7 +172,11 @@ RETRYING = run(job(), RunState.RETRYING, attempt=3, error="the answer was 503", 
 
 
 def listed(*attempts: Attempt, of: Run = RETRYING) -> Run:
-    return replace(of, earlier=attempts)
+    return varied(of, earlier=attempts)
+
+
+def earlier(run: Run) -> tuple[Attempt, ...]:
+    return () if run.attempts is None else run.attempts.earlier
 
 
 def failed(number: int, error: str | None = "the answer was 503", code: str | None = "http.503") -> Attempt:
@@ -201,18 +220,123 @@ def test_dynamodb_items_fit_twenty_equally_failed_attempts_into_the_record() -> 
 @pytest.mark.parametrize("count", [1, 2, 5, 20])
 @pytest.mark.parametrize("length", range(0, 2001, 50))
 def test_dynamodb_items_need_no_more_write_units_because_of_the_list_of_attempts(length: int, count: int) -> None:
-    record = replace(RETRYING, error="x" * length, attempt=count + 1)
+    record = varied(RETRYING, error="x" * length, attempt=count + 1)
     attempts = [failed(number, f"{number}: " + "y" * 190) for number in range(1, count + 1)]
     assert write_units(run_item.to_item(listed(*attempts, of=record))) == write_units(run_item.to_item(record))
 
 
 def test_dynamodb_items_shorten_errors_before_they_omit_attempts_beginning_with_the_oldest() -> None:
     few = [failed(number, f"{number}: " + "y" * 190) for number in (1, 2, 3)]
-    shown = read_again(listed(*few)).earlier
+    shown = earlier(read_again(listed(*few)))
     assert [each.number for each in shown] == [1, 2, 3]
     assert [each.started_at for each in shown] == [each.started_at for each in few]
     assert all((long.error or "").startswith(cut.error or "") for long, cut in zip(few, shown, strict=True))
     many = [failed(number, f"{number}: " + "y" * 190, f"a.rather.long.code-{number}") for number in range(1, 21)]
-    numbers = [each.number for each in read_again(listed(*many)).earlier]
+    numbers = [each.number for each in earlier(read_again(listed(*many)))]
     assert 3 < len(numbers) < 20
     assert numbers == list(range(21 - len(numbers), 21))
+
+
+IDENTITY = replace(NIGHTLY, count=3, through=int(NOON) + 120, requested_by="alice", workflow="flow@g", wait_priority=4)
+FACTS: dict[str, Any] = {
+    "attempts_allowed": 4,
+    "fencing_token": "t",
+    "message_id": "m",
+    "nonce": "n",
+    "waiting_since": NOON + 1.5,
+    "key": "crm",
+    "workflow_redriven_at": NOON + 2.25,
+    "caught_up": True,
+    "expires_at": int(NOON) + 9,
+    "round": 2,
+    "called_until": NOON + 3.5,
+}
+"""All facts of a record."""
+OWN: dict[str, Any] = {
+    "finished_at": NOON + 8.5,
+    "lease_until": NOON + 120.5,
+    "not_before": NOON + 60.5,
+    "reason": "paused",
+    "cancel_requested": "cancelled",
+    "redriven_at": NOON + 5.5,
+    "notified": True,
+    "result": {"rows": 3},
+    "result_key": "r",
+    "result_bytes": 12,
+    "result_location": "s3://reports/r",
+    "result_error": "AccessDenied",
+}
+"""The fields of states."""
+CALLED_BACK = Callback("0" * 64, NOON + 7.5, 0.5, "half")
+ALL_PARTS: dict[str, tuple[Any, ...]] = {
+    "attempts": (
+        Attempts(2, NOON + 6.5, NOON + 0.25, CALLED_BACK, "key", "m-1 m-0", (failed(1, "other", "http.500"),)),
+        Attempts(1, NOON + 6.5, NOON + 6.5),
+    ),
+    "failure": (Failure("the answer was 503", "http.503"), Failure("no")),
+    "deadlines": (Deadlines(NOON + 600.5, NOON + 60.5, "d"), Deadlines(NOON + 600.5)),
+    "wait": (GateWait("rate", "mail", in_turn=True), GateWait("breaker", "mail")),
+}
+"""Each part, with all its fields and with the required ones."""
+
+
+def shapes(state: RunState) -> Iterator[Run]:
+    """A record of the state with each combination of its parts, with all its other fields and without the optional."""
+    kind: Any = STATES[state]
+    has = {each.name: each.default is MISSING for each in fields(kind)}
+    choices = [[*ALL_PARTS[part], *([] if must else [None])] for part, must in PARTS[state].items()]
+    for chosen in product(*choices):
+        parts = dict(zip(PARTS[state], chosen, strict=True))
+        yield kind(IDENTITY, Lane.LOW, **FACTS, **{name: OWN[name] for name in has if name in OWN}, **parts)
+        yield kind(
+            NIGHTLY, Lane.LOW, **{name: OWN[name] for name, must in has.items() if name in OWN and must}, **parts
+        )
+
+
+@pytest.mark.parametrize("state", RunState)
+def test_dynamodb_items_restore_every_state_with_and_without_each_of_its_parts(state: RunState) -> None:
+    written = [*shapes(state)]
+    assert [read_again(each) for each in written] == written
+    assert run_item.ignored() == 0
+
+
+def test_dynamodb_items_test_covers_every_field_of_a_record() -> None:
+    known = {"identity", "lane", "listed", *FACTS, *OWN, *ALL_PARTS}
+    assert {each.name for kind in STATES.values() for each in fields(kind)} == known
+
+
+EVERY = {name: value for state in RunState for each in shapes(state) for name, value in run_item.to_item(each).items()}
+"""An attribute of each name that a record can have."""
+
+
+MARKS = {"attempts": "started_at", "failure": "error", "deadlines": "waiting_until", "wait": "wait_gate"}
+"""The attribute by which a record has a part that it may have."""
+
+
+def own(run: Run) -> set[str]:
+    """The names of the attributes that the record can have, and those of optional parts that would make it another."""
+    parts = (run.identity, run, run.attempts, run.callback, run.failure, run.deadlines)
+    names = {field.name for each in parts if each is not None for field in fields(each)}
+    names |= {"wait_key", "in_turn"} if run.wait is not None else set()
+    names |= {"callback_hash"} if run.attempts is not None else set()
+    return names | {mark for part, mark in MARKS.items() if part in PARTS[run.state]}
+
+
+@pytest.mark.parametrize("state", RunState)
+def test_dynamodb_items_ignore_and_count_the_attributes_of_other_states(
+    state: RunState, caplog: pytest.LogCaptureFixture
+) -> None:
+    run_item.ignored()
+    for each in shapes(state):
+        item = run_item.to_item(each)
+        of_index = {name for name in EVERY if name.startswith(("active_", "ended_"))}
+        foreign = EVERY.keys() - item.keys() - of_index - own(each)
+        caplog.clear()
+        assert run_item.from_item({name: EVERY[name] for name in foreign} | item) == each
+        assert run_item.ignored() == len(foreign)
+        assert [line.attributes for line in caplog.records] == [sorted(foreign)]  # type: ignore[attr-defined]
+
+
+def test_dynamodb_items_do_not_count_attributes_of_later_releases() -> None:
+    later = run_item.to_item(RETRYING) | {"written_later": {"S": "x"}}
+    assert (run_item.from_item(later), run_item.ignored()) == (RETRYING, 0)

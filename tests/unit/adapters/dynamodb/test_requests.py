@@ -68,7 +68,7 @@ def keys(count: int) -> list[dict[str, Any]]:
 
 def test_dynamodb_requests_read_a_hundred_items_each_and_none_again_if_none_is_deferred() -> None:
     client = Busy(answered=READ_BATCH)
-    assert batch_get(client, TABLE, keys(230)) == [item(each) for each in keys(230)]
+    assert batch_get(client, [(TABLE, key) for key in keys(230)]) == [item(each) for each in keys(230)]
     assert [len(each["Keys"]) for each in client.batches] == [100, 100, 30]
     assert client.single == []
 
@@ -76,7 +76,7 @@ def test_dynamodb_requests_read_a_hundred_items_each_and_none_again_if_none_is_d
 def test_dynamodb_requests_read_deferred_items_one_by_one_since_the_sdk_waits_between_those_attempts() -> None:
     """Asked for again as a batch, at once and for as long as it takes, it kept a busy table busy."""
     client = Busy(answered=2)
-    found = batch_get(client, TABLE, keys(5), consistent=True)
+    found = batch_get(client, [(TABLE, key) for key in keys(5)], {TABLE})
     assert sorted(each["PK"]["S"] for each in found) == sorted(each["PK"]["S"] for each in keys(5))
     assert len(client.batches) == 1
     assert client.single == [{"TableName": TABLE, "Key": each, "ConsistentRead": True} for each in keys(5)[2:]]
@@ -85,7 +85,7 @@ def test_dynamodb_requests_read_deferred_items_one_by_one_since_the_sdk_waits_be
 def test_dynamodb_requests_report_a_permanently_throttled_table_after_the_attempts_of_one_read() -> None:
     client = Busy(refuses=True)
     with pytest.raises(ServiceError) as refused:
-        batch_get(client, TABLE, keys(5))
+        batch_get(client, [(TABLE, key) for key in keys(5)])
     assert len(client.single) == 1
     assert unavailable(refused.value).status == 503
 

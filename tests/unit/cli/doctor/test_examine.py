@@ -75,7 +75,7 @@ def test_doctor_reports_an_unreachable_service_as_unknown() -> None:
 def test_doctor_skips_checks_that_the_emulator_does_not_support() -> None:
     of_local = {each.check.name for each in examine(stage({}, {}))}
     of_prod = {each.check.name for each in examine(stage({}, {}, "prod"))}
-    assert of_prod - of_local == {"functions", "tables", "quotas", "subscribers"}
+    assert of_prod - of_local == {"functions", "tables", "quotas", "subscribers", "secrets"}
 
 
 def test_doctor_checks_audit_and_index_repair_if_the_stage_has_them() -> None:
@@ -291,7 +291,7 @@ def test_doctor_reports_quotas_with_their_peak_usage() -> None:
 
 
 ROOT = Path(__file__).resolve().parents[4]
-SERVICES = ("cloudformation", "cloudwatch", "dynamodb", "events", "lambda", "sns", "sqs")
+SERVICES = ("cloudformation", "cloudwatch", "dynamodb", "events", "lambda", "secretsmanager", "sns", "sqs", "ssm")
 
 
 def named() -> set[str]:

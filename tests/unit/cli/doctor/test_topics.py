@@ -13,7 +13,7 @@ from duecourse.cli.doctor.stage import Stage
 from duecourse.cli.doctor.topics import subscribers
 from duecourse.testing.clock import SettableClock
 
-OUTPUTS = {"PagesTopicArn": "arn:pages", "AlarmsTopicArn": "arn:alarms"}
+OUTPUTS = {"PagesTopicArn": "arn:pages", "TicketsTopicArn": "arn:tickets"}
 
 
 class Aws:
@@ -43,9 +43,9 @@ def stage(aws: Aws) -> Stage:
     return Stage("prod", OUTPUTS, 1e6, 1e9, Skew(0.0), lambda _: aws)
 
 
-def test_doctor_counts_subscriptions_of_both_topics_and_unconfirmed_ones_separately() -> None:
-    aws = Aws({"arn:pages": ["arn:pages:1", "PendingConfirmation"], "arn:alarms": ["arn:alarms:2"]})
-    assert subscribers(stage(aws)) == Subscribers(confirmed=2, pending=1)
+def test_doctor_counts_only_subscriptions_to_pages_and_unconfirmed_ones_separately() -> None:
+    aws = Aws({"arn:pages": ["arn:pages:1", "PendingConfirmation"], "arn:tickets": ["arn:tickets:2"]})
+    assert subscribers(stage(aws)) == Subscribers(confirmed=1, pending=1)
     assert subscribers(stage(Aws({}))) == Subscribers(0, 0)
 
 

@@ -198,7 +198,8 @@ FOUND = {
     "ApiUrl": "https://7dbf4306.execute-api.us-east-1.amazonaws.com/",
     "DeadLetterQueueUrl": "http://127.0.0.1:4599/000000000000/dead",
     "DeathsTopicArn": "arn:aws:sns:us-east-1:000000000000:deaths",
-    "AlarmsTopicArn": "arn:aws:sns:us-east-1:000000000000:alarms",
+    "PagesTopicArn": "arn:aws:sns:us-east-1:000000000000:pages",
+    "TicketsTopicArn": "arn:aws:sns:us-east-1:000000000000:tickets",
     "TickFunction": "tick",
 }
 

@@ -26,6 +26,7 @@ from duecourse.cli.local.demo.receiver import (
     MAX_SECONDS,
     NOTICE_PATH,
     OK_PATH,
+    TOKEN_PATH,
     CallLog,
     Receiver,
     thinking_seconds,
@@ -60,7 +61,7 @@ class World:
             runs=self,
             letters=self,
             report_depth=report,
-            topics=Topics("deaths", "alarms"),
+            topics=Topics("deaths", ("pages", "tickets")),
             log=self.log,
             screen=Screen(Console(file=self.printed, highlight=False, soft_wrap=True, width=80), clock=lambda: 0.0),
             every_job=10 * SECOND,
@@ -84,7 +85,7 @@ class World:
         return frozenset(self.dead)
 
     @property
-    def wait_queues(self) -> list[str]:
+    def lines(self) -> list[str]:
         return [line.strip() for line in self.printed.getvalue().splitlines()]
 
 
@@ -95,11 +96,11 @@ def world() -> World:
 
 def test_local_observer_prints_a_run_once_when_its_state_changes(world: World) -> None:
     world.observer.look(NOW)
-    assert world.wait_queues == []
+    assert world.lines == []
     world.run = replace(RUN, state="SUCCEEDED", attempts=1, lateness_seconds=0.02)
     world.observer.look(NOW + SECOND)
     world.observer.look(NOW + 20 * SECOND)
-    assert world.wait_queues == ["tick                  09:00:00    +0.020 s  SUCCEEDED"]
+    assert world.lines == ["tick                  09:00:00    +0.020 s  SUCCEEDED"]
     assert world.observer.seen(NOW).runs == (world.run,)
 
 
@@ -114,10 +115,10 @@ def test_local_observer_reports_a_dead_run_from_the_queue_and_from_the_topic(wor
     world.observer.look(NOW)
     world.dead = ["tick"]
     world.log.add_notice({"TopicArn": "deaths", "Message": json.dumps({"run_id": "tick.1"})})
-    world.log.add_notice({"TopicArn": "alarms", "Message": json.dumps({"AlarmName": "DeadLettersWaiting"})})
+    world.log.add_notice({"TopicArn": "tickets", "Message": json.dumps({"AlarmName": "DeadLettersWaiting"})})
     world.observer.look(NOW + 5 * SECOND)
     world.observer.look(NOW + 10 * SECOND)
-    assert world.wait_queues == [
+    assert world.lines == [
         "SNS notice: run tick.1 is dead",
         "SNS alarm: DeadLettersWaiting",
         "dead-letter queue: a message of tick has arrived (1 waiting)",
@@ -144,18 +145,18 @@ def test_local_observer_does_not_print_earlier_events(world: World) -> None:
     world.dead = ["tick"]
     world.observer.prime()
     world.observer.look(NOW)
-    assert world.wait_queues == []
+    assert world.lines == []
     assert world.observer.seen(NOW).dead_letter_jobs == {"tick"}
 
 
 def test_local_observer_reports_an_unavailable_api_and_retries(world: World) -> None:
     world.error = ApiUnreachableError("nothing answers")
     world.observer.look(NOW)
-    assert world.wait_queues == ["tick: nothing answers"]
+    assert world.lines == ["tick: nothing answers"]
     world.error = None
     world.run = replace(RUN, state="DEAD", attempts=3)
     world.observer.look(NOW + 20 * SECOND)
-    assert world.wait_queues[1:] == ["tick                  09:00:00           -  DEAD after 3 attempts"]
+    assert world.lines[1:] == ["tick                  09:00:00           -  DEAD after 3 attempts"]
 
 
 @pytest.mark.parametrize(
@@ -168,28 +169,17 @@ def test_local_observer_reports_an_unavailable_queue_and_retries(world: World, e
     world.dead = ["tick"]
     world.letters_error = error
     world.observer.look(NOW + 5 * SECOND)
-    assert world.wait_queues == [f"dead-letter queue: {error}"]
+    assert world.lines == [f"dead-letter queue: {error}"]
     world.letters_error = None
     world.observer.look(NOW + 10 * SECOND)
-    assert world.wait_queues[1:] == ["dead-letter queue: a message of tick has arrived (1 waiting)"]
-
-
-def test_local_observer_reports_failed_job_listings_and_retries(world: World) -> None:
-    def refused() -> list[str]:
-        raise ApiUnreachableError("nothing answers")
-
-    world.observer.follow_new(refused)
-    world.observer.follow_new(lambda: ["tick"])
-    assert world.wait_queues == ["jobs: nothing answers"]
-    world.observer.look(NOW)
-    assert world.asked == 1
+    assert world.lines[1:] == ["dead-letter queue: a message of tick has arrived (1 waiting)"]
 
 
 def test_local_observer_reports_a_repeated_failure_once(world: World) -> None:
     world.letters_error = ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
     for number in range(1, 6):
         world.observer.look(NOW + number * 10 * SECOND)
-    assert sum("dead-letter queue" in line for line in world.wait_queues) == 1
+    assert sum("dead-letter queue" in line for line in world.lines) == 1
 
 
 def test_local_observer_retries_a_failed_depth_report_and_prints_its_message_once(world: World) -> None:
@@ -205,19 +195,19 @@ def test_local_observer_retries_a_failed_depth_report_and_prints_its_message_onc
     world.dead.append("tick")
     for number in range(1, 6):
         world.observer.look(NOW + number * 3 * SECOND)
-    assert sum("has arrived" in line for line in world.wait_queues) == 1
+    assert sum("has arrived" in line for line in world.lines) == 1
     assert world.reported == [-1, -1, 1]
 
 
 NOTICES = (
     {"TopicArn": "deaths", "Message": json.dumps({"job_id": "a", "run_id": "a.1"})},
-    {"TopicArn": "alarms", "Message": json.dumps({"AlarmName": "dead letters", "NewStateValue": "ALARM"})},
+    {"TopicArn": "pages", "Message": json.dumps({"AlarmName": "dead letters", "NewStateValue": "ALARM"})},
 )
 
 
 def test_local_observer_distinguishes_notices_by_topic() -> None:
     assert dead_run_ids(NOTICES, "deaths") == ("a.1",)
-    assert alarm_names(NOTICES, "alarms") == ("dead letters",)
+    assert alarm_names(NOTICES, ("pages", "tickets")) == ("dead letters",)
 
 
 def test_local_observer_reads_the_job_of_a_dead_letter() -> None:
@@ -261,6 +251,13 @@ def test_local_observer_receiver_always_answers_500_on_the_failing_path_and_reco
     with Receiver(log) as receiver:
         assert {post(receiver.url + FAIL_PATH, headers=HEADERS).status_code for _ in range(3)} == {500}
     assert [call.succeeded for call in log.calls] == [False, False, False]
+
+
+def test_local_observer_receiver_issues_tokens_without_recording_a_call() -> None:
+    log = CallLog()
+    with Receiver(log) as receiver:
+        answer = post(receiver.url + TOKEN_PATH, data={"grant_type": "client_credentials"})
+    assert (answer.status_code, answer.json()["token_type"], log.calls) == (200, "Bearer", ())
 
 
 def test_local_observer_receiver_records_a_call_without_duecourse_headers_without_a_run() -> None:

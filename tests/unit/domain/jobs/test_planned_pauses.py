@@ -1,21 +1,20 @@
-"""The entries of planned pauses, after a resume and after a further plan."""
+"""Planned pauses, after a resume and after a further plan."""
 
 import pytest
 
-from duecourse.domain.jobs.calendars import extended_pause, pause_entry, pause_name, pause_window, resumed_pause
+from duecourse.domain.jobs.calendars import PlannedPause
 
-CAUGHT_UP = pause_entry("erp", 1000, 2000, catch_up=True)
-SKIPPED = pause_entry("erp", 1000, 2000, catch_up=False)
+CAUGHT_UP = PlannedPause("erp", 1000, 1999, catch_up=True)
+SKIPPED = PlannedPause("erp", 1000, 1999)
 
 
-def test_planned_pause_has_the_window_of_its_entry() -> None:
-    assert pause_window(CAUGHT_UP) == (1000, 1999, True)
-    assert pause_window(SKIPPED) == (1000, 1999, False)
-    assert pause_window(pause_entry("a@b", 1000, 1001, catch_up=False)) == (1000, 1000, False)
+def test_planned_pause_is_shown_with_its_end() -> None:
+    assert CAUGHT_UP.exclude == ("1970-01-01T00:16:40Z/1970-01-01T00:33:20Z/catch_up",)
+    assert SKIPPED.window == "1970-01-01T00:16:40Z/1970-01-01T00:33:20Z"
 
 
 @pytest.mark.parametrize(
-    ("entry", "now", "catch_up", "left"),
+    ("pause", "now", "catch_up", "left"),
     [
         (SKIPPED, 999.9, True, None),
         (CAUGHT_UP, 999.9, False, None),
@@ -29,11 +28,10 @@ def test_planned_pause_has_the_window_of_its_entry() -> None:
     ],
 )
 def test_planned_pause_resume_keeps_what_is_caught_up(
-    entry: str, now: float, catch_up: bool, left: tuple[int, int, bool] | None
+    pause: PlannedPause, now: float, catch_up: bool, left: tuple[int, int, bool] | None
 ) -> None:
-    found = resumed_pause(entry, now, catch_up=catch_up)
-    assert (None if found is None else pause_window(found)) == left
-    assert found is None or pause_name(found) == "erp"
+    found = pause.resumed(now, catch_up=catch_up)
+    assert found == (None if left is None else PlannedPause("erp", *left))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +48,6 @@ def test_planned_pause_resume_keeps_what_is_caught_up(
     ],
 )
 def test_planned_pause_continues_one_in_progress(
-    had: str | None, now: float, begin: int, whole: tuple[int, int, bool]
+    had: PlannedPause | None, now: float, begin: int, whole: tuple[int, int, bool]
 ) -> None:
-    found = extended_pause(had, pause_entry(None, begin, 3000, catch_up=False), now)
-    assert (pause_window(found), pause_name(found)) == (whole, None)
+    assert PlannedPause(None, begin, 2999).extending(had, now) == PlannedPause(None, *whole)

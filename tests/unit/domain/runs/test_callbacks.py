@@ -14,7 +14,7 @@ from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.callbacks import CallbackToken, TokenError, read_token
 from duecourse.domain.runs.decision import Start
-from duecourse.domain.runs.states import Deadlines, Run, Running, RunState
+from duecourse.domain.runs.states import Callback, Deadlines, Run, Running, RunState
 from duecourse.domain.runs.transitions import decide_start
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, EXPIRES, SECRET, TOKEN, context, expect, run, start_request, waiting_run
@@ -34,8 +34,8 @@ def test_callback_token_round_trips_through_its_text(token: CallbackToken) -> No
 
 @given(TOKENS, TOKENS)
 def test_callback_token_matches_only_its_own_record(one: CallbackToken, other: CallbackToken) -> None:
-    assert one.opens(one.hash)
-    assert one.opens(other.hash) is (one == other)
+    assert one.opens(Callback(one.hash))
+    assert one.opens(Callback(other.hash)) is (one == other)
 
 
 def test_callback_token_contains_tenant_and_attempt() -> None:
@@ -52,17 +52,17 @@ def test_callback_token_contains_tenant_and_attempt() -> None:
     ids=["attempt", "tenant", "secret"],
 )
 def test_callback_token_of_another_attempt_tenant_or_secret_is_rejected(other: CallbackToken) -> None:
-    assert not other.opens(TOKEN.hash)
+    assert not other.opens(Callback(TOKEN.hash))
 
 
 def test_callback_record_without_a_hash_matches_no_token() -> None:
     assert not TOKEN.opens(None)
-    assert not TOKEN.opens("")
+    assert not TOKEN.opens(Callback(""))
 
 
 def test_callback_hash_is_compared_to_its_last_character() -> None:
-    assert not TOKEN.opens(TOKEN.hash[:-1] + ("0" if TOKEN.hash[-1] != "0" else "1"))
-    assert not TOKEN.opens(TOKEN.hash[:-1])
+    assert not TOKEN.opens(Callback(TOKEN.hash[:-1] + ("0" if TOKEN.hash[-1] != "0" else "1")))
+    assert not TOKEN.opens(Callback(TOKEN.hash[:-1]))
 
 
 def test_callback_hash_does_not_reveal_the_secret() -> None:
@@ -109,13 +109,15 @@ def begun(of: Job, record: Run | None = None) -> Running:
 
 def test_callback_run_without_callback_has_no_token_and_no_deadline() -> None:
     record = begun(job(completion_seconds=7200, heartbeat_seconds=60))
-    assert (record.callback_hash, record.deadlines) == (None, None)
+    assert (record.callback, record.deadlines) == (None, None)
     assert record.expires_at == EXPIRES
 
 
 def test_callback_record_has_the_hash_of_tenant_attempt_and_secret() -> None:
-    assert begun(CALLBACK).callback_hash == TOKEN.hash
-    assert begun(CALLBACK, run(RunState.RETRYING, attempt=2)).callback_hash == CallbackToken("default", 3, SECRET).hash
+    assert begun(CALLBACK).callback == Callback(TOKEN.hash)
+    assert begun(CALLBACK, run(RunState.RETRYING, attempt=2)).callback == Callback(
+        CallbackToken("default", 3, SECRET).hash
+    )
 
 
 def test_callback_deadline_counts_from_the_start_of_its_attempt() -> None:
@@ -144,7 +146,7 @@ def test_callback_record_retention_counts_from_the_end_of_the_wait() -> None:
 )
 def test_callback_fields_of_an_earlier_attempt_are_cleared_for_the_next_one(before: Run) -> None:
     record = begun(job(), before)
-    assert (record.callback_hash, record.deadlines, record.cancel_requested) == (None,) * 3
+    assert (record.callback, record.deadlines, record.cancel_requested) == (None,) * 3
 
 
 def test_callback_deadline_is_the_earlier_of_heartbeat_and_completion() -> None:

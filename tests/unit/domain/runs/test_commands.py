@@ -108,17 +108,19 @@ def test_commands_for_an_attempt_that_has_not_begun_change_nothing(event: Comman
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.RETRYING, RunState.QUEUED])
 def test_commands_deadline_of_an_attempt_about_to_begin_is_retried_later(state: RunState) -> None:
     """It is armed before the record is written; that of a workflow's run which is taken over may have passed."""
-    ahead = deadline(start_request(attempt=2, nonce="nonce-c"))
-    assert decide(ahead, waiting_run(state)) == RetryLater(NOW + ARMED_SECONDS, "its attempt is about to begin")
+    before = waiting_run(state)
+    ahead = deadline(start_request(attempt=before.attempt + 1, nonce="nonce-c"))
+    assert decide(ahead, before) == RetryLater(NOW + ARMED_SECONDS, "its attempt is about to begin")
 
 
 @pytest.mark.parametrize("state", [RunState.RUNNING, RunState.RETRYING, RunState.QUEUED])
 def test_commands_deadline_of_a_start_that_was_not_written_is_dropped_after_the_lease(state: RunState) -> None:
-    request = start_request(attempt=2, nonce="nonce-c")
+    before = waiting_run(state)
+    request = start_request(attempt=before.attempt + 1, nonce="nonce-c")
     begins = deadline(request, lease_until=NOW - LEASE_MARGIN_SECONDS + 1)
-    assert isinstance(decide(begins, waiting_run(state)), RetryLater)
+    assert isinstance(decide(begins, before), RetryLater)
     never = deadline(request, lease_until=NOW - LEASE_MARGIN_SECONDS)
-    assert decide(never, waiting_run(state)) == Drop("the start that it belongs to was not written")
+    assert decide(never, before) == Drop("the start that it belongs to was not written")
 
 
 @pytest.mark.parametrize("state", [state for state in RunState if state.final])
@@ -133,7 +135,8 @@ def test_commands_callback_for_a_run_without_a_record_is_dropped(event: Command)
 
 @CALLBACKS
 def test_commands_callback_for_a_run_that_never_began_is_dropped(event: Command) -> None:
-    assert decide(event, run(RunState.QUEUED)) == Drop("the run is already QUEUED")
+    late = replace(event, request=replace(event.request, attempt=2))
+    assert decide(late, run(RunState.QUEUED)) == Drop("attempt 2 is over")
 
 
 # Completed.
@@ -355,9 +358,10 @@ def test_commands_cancellation_of_a_queued_run_of_a_recreated_job_is_dropped() -
 @pytest.mark.parametrize("attempt", [1, 2, 9])
 @pytest.mark.parametrize("state", [RunState.RETRYING, RunState.QUEUED])
 def test_commands_cancellation_between_two_attempts_ends_the_run_immediately(state: RunState, attempt: int) -> None:
-    ended = settled(cancelled(start_request(attempt=attempt, nonce="nonce-c")), run(state, attempt=2, error="HTTP 500"))
-    assert (ended.state, ended.reason, ended.error) == (RunState.CANCELLED, "cancelled", "HTTP 500")
-    assert (ended.attempt, ended.finished_at) == (2, NOW)
+    before = run(state, attempt=2, error="HTTP 500")
+    ended = settled(cancelled(start_request(attempt=attempt, nonce="nonce-c")), before)
+    assert (ended.state, ended.reason, ended.error) == (RunState.CANCELLED, "cancelled", before.error)
+    assert (ended.attempt, ended.finished_at) == (before.attempt, NOW)
     assert in_hand(ended) == (BY.fencing_token, "message-c", "nonce-c", BY.expires_at)
 
 

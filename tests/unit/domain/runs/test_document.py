@@ -3,7 +3,7 @@
 import pytest
 
 from duecourse.domain.runs.document import run_document
-from duecourse.domain.runs.states import RunState, earlier_than_next
+from duecourse.domain.runs.states import RunState, with_last_listed
 from tests.support.jobs import job
 from tests.support.runs import run
 
@@ -25,7 +25,8 @@ def test_run_document_of_a_run_that_is_retried_has_the_time_of_its_next_attempt(
 
 def test_run_document_of_a_run_whose_attempts_are_all_over_has_no_start_of_an_attempt() -> None:
     dead = run(job(), RunState.DEAD)
-    cancelled = run(job(), RunState.CANCELLED, finished_at=dead.occurrence + 60.0, earlier=earlier_than_next(dead))
+    assert dead.attempts is not None
+    cancelled = run(job(), RunState.CANCELLED, attempts=with_last_listed(dead.attempts, dead))
     never = run(job(), RunState.SKIPPED, attempt=0, reason="paused")
     assert run_document(cancelled)["attempt_started_at"] is None
     assert run_document(never)["attempt_started_at"] is None

@@ -1,4 +1,4 @@
-"""Locks and lines.
+"""Locks and wait queues.
 
 - A run finds the lock of its job in another run's hands.
 - Runs of a job that wait in the wait queue (`queue`), or of which only the newest runs (`newest`, `replace`).
@@ -148,76 +148,76 @@ def test_overlap_final_record_ends_all_starts_except_those_based_on_it_and_later
 
 
 OLDER, HOLDER, NEWER = "20261121T120000Z", "20261121T120100Z", "20261121T120200Z"
-LINE_LOCK = Lock(HOLDER, DUE + 120.0)
+HELD_LOCK = Lock(HOLDER, DUE + 120.0)
 NOW = DUE + 60.0
 ALIVE = f"tick-tock.{HOLDER} is RUNNING"
 WAITING = [Overlap.QUEUE, Overlap.NEWEST, Overlap.REPLACE]
 
 
-def line_decide(
+def decide_waiting(
     policy: Overlap, holder: Run | None, *, mine: str = NEWER, fresh: bool = True, now: float = NOW
 ) -> LockDecision:
-    return decide_lock(LINE_LOCK, holder, LockRequest(mine, policy, fresh), now=now)
+    return decide_lock(HELD_LOCK, holder, LockRequest(mine, policy, fresh), now=now)
 
 
 # The holder of the lock is alive.
 
 
 def test_overlap_skip_policy_skips_the_run() -> None:
-    assert line_decide(Overlap.SKIP, run()) == Skip("overlap", ALIVE)
+    assert decide_waiting(Overlap.SKIP, run()) == Skip("overlap", ALIVE)
 
 
 @pytest.mark.parametrize("policy", [Overlap.QUEUE, Overlap.NEWEST])
 @pytest.mark.parametrize("mine", [OLDER, NEWER])
 def test_overlap_run_waits_whether_it_is_older_or_newer(policy: Overlap, mine: str) -> None:
-    assert line_decide(policy, run(), mine=mine) == Wait(ALIVE)
+    assert decide_waiting(policy, run(), mine=mine) == Wait(ALIVE)
 
 
 def test_overlap_newer_run_cancels_the_run_that_it_replaces_and_waits_for_it() -> None:
-    assert line_decide(Overlap.REPLACE, run()) == Wait(ALIVE, run())
+    assert decide_waiting(Overlap.REPLACE, run()) == Wait(ALIVE, run())
 
 
 def test_overlap_holder_with_a_cancellation_request_gets_no_second_one() -> None:
     ending = run(cancel_requested="replaced")
-    assert line_decide(Overlap.REPLACE, ending) == Wait(ALIVE, None)
+    assert decide_waiting(Overlap.REPLACE, ending) == Wait(ALIVE, None)
 
 
 def test_overlap_older_run_does_not_replace_a_newer_one_and_is_skipped() -> None:
-    assert line_decide(Overlap.REPLACE, run(), mine=OLDER) == Skip("replaced", ALIVE)
+    assert decide_waiting(Overlap.REPLACE, run(), mine=OLDER) == Skip("replaced", ALIVE)
 
 
 def test_overlap_run_does_not_replace_itself() -> None:
-    assert isinstance(line_decide(Overlap.REPLACE, run(), mine=HOLDER), Wait)
+    assert isinstance(decide_waiting(Overlap.REPLACE, run(), mine=HOLDER), Wait)
 
 
 @pytest.mark.parametrize("policy", list(Overlap))
 def test_overlap_run_that_has_made_an_attempt_waits_under_every_policy(policy: Overlap) -> None:
-    assert line_decide(policy, run(), fresh=False) == Wait(ALIVE)
+    assert decide_waiting(policy, run(), fresh=False) == Wait(ALIVE)
 
 
 @pytest.mark.parametrize("policy", WAITING)
 @pytest.mark.parametrize("holder", [None, run(RunState.QUEUED)], ids=["none", "queued"])
 def test_overlap_run_waits_while_the_holder_is_about_to_start(policy: Overlap, holder: Run | None) -> None:
-    assert line_decide(policy, holder) == Wait("its holder is about to start")
+    assert decide_waiting(policy, holder) == Wait("its holder is about to start")
 
 
 @pytest.mark.parametrize("policy", WAITING)
 @pytest.mark.parametrize("state", ENDED)
 def test_overlap_run_does_not_wait_for_an_ended_holder(policy: Overlap, state: RunState) -> None:
-    assert line_decide(policy, run(state)) == StealLock(LINE_LOCK, f"its holder is {state}")
+    assert decide_waiting(policy, run(state)) == StealLock(HELD_LOCK, f"its holder is {state}")
 
 
 def test_overlap_holder_waiting_for_its_callback_keeps_the_lock_until_one_hour_after_its_deadline() -> None:
     last = WAITS_UNTIL + LOST_SECONDS
-    assert line_decide(Overlap.SKIP, waiting_run(), now=last) == Skip("overlap", f"tick-tock.{HOLDER} is WAITING")
-    late = line_decide(Overlap.SKIP, waiting_run(), now=last + 0.001)
-    assert late == StealLock(LINE_LOCK, "its holder's callback never arrived")
+    assert decide_waiting(Overlap.SKIP, waiting_run(), now=last) == Skip("overlap", f"tick-tock.{HOLDER} is WAITING")
+    late = decide_waiting(Overlap.SKIP, waiting_run(), now=last + 0.001)
+    assert late == StealLock(HELD_LOCK, "its holder's callback never arrived")
 
 
 def test_overlap_holder_with_heartbeats_keeps_the_lock_until_the_next_one_is_due() -> None:
     beating = waiting_run(heartbeat_until=DUE + 100.0)
-    assert isinstance(line_decide(Overlap.SKIP, beating, now=DUE + 100.0 + LOST_SECONDS), Skip)
-    assert isinstance(line_decide(Overlap.SKIP, beating, now=DUE + 100.5 + LOST_SECONDS), StealLock)
+    assert isinstance(decide_waiting(Overlap.SKIP, beating, now=DUE + 100.0 + LOST_SECONDS), Skip)
+    assert isinstance(decide_waiting(Overlap.SKIP, beating, now=DUE + 100.5 + LOST_SECONDS), StealLock)
 
 
 def test_overlap_waiting_holder_keeps_the_lock_while_the_invocation_that_took_it_may_be_active() -> None:

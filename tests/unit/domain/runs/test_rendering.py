@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from duecourse.domain.jobs.job import EventKind, MissedPolicy
 from duecourse.domain.runs.callbacks import CallbackToken
-from duecourse.domain.runs.document import detail_of, outbound_events_of
+from duecourse.domain.runs.document import detail_of
+from duecourse.domain.runs.notices import notifications_of
 from duecourse.domain.runs.rendering import (
     MAX_BODY_BYTES,
     MAX_HEADER_BYTES,
@@ -198,7 +199,7 @@ GRACE = 60
 
 
 def told(record: Run, *events: EventKind) -> tuple[str, ...]:
-    return outbound_events_of(record, job(events=events, missed=MissedPolicy(grace_seconds=GRACE)))
+    return tuple(notifications_of(record, job(events=events, missed=MissedPolicy(grace_seconds=GRACE))).events)
 
 
 def late(state: RunState = RunState.SUCCEEDED, by: float = GRACE + 1.0, attempt: int = 1) -> Run:
@@ -319,7 +320,7 @@ def test_payloads_and_events_event_contains_the_due_time_with_jitter_besides_the
 
 
 def test_payloads_and_events_event_of_a_run_that_never_started_has_no_lateness() -> None:
-    assert detail_of(run(RunState.SKIPPED, first_started_at=None), "Run Skipped")["lateness_seconds"] is None
+    assert detail_of(run(RunState.SKIPPED, attempt=0), "Run Skipped")["lateness_seconds"] is None
 
 
 def test_payloads_and_events_event_id_is_unique_for_each_outcome_and_attempt_and_stable_for_a_repeat() -> None:

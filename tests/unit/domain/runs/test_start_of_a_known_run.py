@@ -134,7 +134,7 @@ def test_existing_run_redrive_is_not_repeated_by_a_late_delivery_of_the_earlier_
     assert decide(died_again, start_request(attempt=4), by=first) == Drop("a duplicate message of a dead run")
     again = decide(died_again, start_request(attempt=4), by=context("message-3"))
     assert isinstance(again, Start), "it was brought back once more"
-    assert again.run.redriven_from == "message-1 message-2"
+    assert again.run.attempts.redriven_from == "message-1 message-2"
 
 
 def test_existing_run_redrive_applies_only_to_the_death_before_it_not_to_the_one_it_led_to() -> None:

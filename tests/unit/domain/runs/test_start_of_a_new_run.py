@@ -23,7 +23,7 @@ from duecourse.domain.jobs.job import (
     Tombstone,
 )
 from duecourse.domain.runs.decision import Decision, Drop, PutBack, RetryLater, Start, StartRequest, Transition
-from duecourse.domain.runs.states import Running, RunState, reason_of
+from duecourse.domain.runs.states import Attempts, Running, RunState
 from duecourse.domain.runs.transitions import decide_start
 from tests.support.jobs import NOON, job
 from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, expect, run, start_request
@@ -46,14 +46,12 @@ def test_new_run_occurrence_of_an_active_job_starts_with_a_complete_record() -> 
         Running(
             RunIdentity(tenant="default", job_id="tick-tock", occurrence=DUE, due=DUE, generation=GENERATION),
             lane=Lane.NORMAL,
-            attempt=1,
+            attempts=Attempts(attempt=1, started_at=DUE + 0.25, first_started_at=DUE + 0.25),
             attempts_allowed=3,
             fencing_token="request-1/message-1",
             message_id="message-1",
             nonce="nonce-1",
             lease_until=DUE + 120,
-            first_started_at=DUE + 0.25,
-            started_at=DUE + 0.25,
             expires_at=EXPIRES,
         ),
         None,
@@ -136,7 +134,7 @@ def test_new_run_due_before_a_pause_is_left_to_the_resume() -> None:
     left = expect(PutBack, decide(replace(paused, earlier=()), now=DUE + 1))
     assert left.earlier
     assert left.skipped is not None
-    assert reason_of(left.skipped.run) == "paused"
+    assert left.skipped.run.reason == "paused"
 
 
 def test_new_run_waits_until_its_job_is_resumed_by_all_clocks() -> None:

@@ -33,7 +33,7 @@ from duecourse.domain.runs.decision import (
     Transition,
     WorkflowOutcome,
 )
-from duecourse.domain.runs.states import Alive, Final, Run, RunState
+from duecourse.domain.runs.states import Alive, Retrying, Run, RunState, Skipped
 from duecourse.domain.runs.transitions import decide, queued
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from tests.support.jobs import job
@@ -81,7 +81,7 @@ def records(state: RunState) -> Iterator[Run | None]:
         shapes.append(varied(run(state), reason=STOPPED[state]))
     for shape in shapes:
         beats = (None, DUE + 20.0) if isinstance(shape, Alive) and shape.deadlines is not None else (None,)
-        asks = (None, "cancelled") if isinstance(shape, Alive | Final) else (None,)
+        asks = (None,) if isinstance(shape, Retrying | Skipped) else (None, "cancelled")
         for attempt, beat, asked in product((1, 2), beats, asks):
             yield varied(shape, attempt=attempt, attempts_allowed=2, heartbeat_until=beat, cancel_requested=asked)
 

@@ -8,9 +8,10 @@ from math import inf
 import pytest
 
 from duecourse.ports import InlineExecutor, StoreBusyError
+from duecourse.stores.tick_mark import Overdue
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.outbox import RecordedPings
-from duecourse.usecases.dispatch.tick import Tick, in_turn
+from duecourse.usecases.dispatch.tick import SEARCHED_SHARDS, Tick, in_turn
 from duecourse.usecases.ping import Pings, StagePing
 from duecourse.usecases.report import Report
 from tests.support.limits import MemoryMark
@@ -25,6 +26,10 @@ class Shards:
 
     entries: dict[str, float] = field(default_factory=dict)
     broken: str | None = None
+    watermarks: dict[int, str] = field(default_factory=lambda: dict.fromkeys(range(3), "2026-11-21T10"))
+
+    def watermark(self, shard: int) -> str | None:
+        return self.watermarks.get(shard)
 
     def highest_shards(self, shards: int) -> int:
         return max(shards, 3)
@@ -50,7 +55,7 @@ class Queue:
 class Forgetful(MemoryMark):
     """A table that takes no mark."""
 
-    def mark(self, at: float) -> None:
+    def mark(self, at: float, overdue: frozenset[int] | None = None) -> None:
         raise ConnectionError("no route to the table")
 
 
@@ -167,6 +172,59 @@ def test_tick_reports_a_shard_as_overdue_if_no_round_has_claimed_its_work() -> N
 
 def test_tick_reports_no_overdue_shard_just_after_missed_ticks() -> None:
     assert tick(Queue(), MemoryMark(AT - 600), Shards({"2026-11-21T12/0001": AT - 300}))().counts["ShardsOverdue"] == 0
+
+
+def overdue_after(
+    shards: Shards, *, known: Iterable[int] | None = (), at: float = AT, ago: float = 60
+) -> frozenset[int] | None:
+    """The overdue shards that a tick stores. The tick before was `ago` seconds earlier, and found those in `known`."""
+    mark = MemoryMark(at - ago)
+    if known is not None:
+        mark.found = Overdue(at - ago, frozenset(known))
+    tick(Queue(), mark, shards, at=at)()
+    assert mark.found is None or mark.found.at == at
+    return None if mark.found is None else mark.found.shards
+
+
+def test_tick_stores_the_shards_with_overdue_work() -> None:
+    slot = "2026-11-21T12/0001"
+    assert overdue_after(Shards()) == set()
+    assert overdue_after(Shards({slot: AT - 120})) == {1}
+    assert overdue_after(Shards({slot: AT - 119})) == set()
+
+
+def test_tick_keeps_a_shard_overdue_until_a_search_from_its_watermark_finds_no_work() -> None:
+    old = Shards({"2026-11-21T10/0001": AT - 7000})
+    assert overdue_after(old) == set(), "a tick reads only the last hour"
+    assert overdue_after(old, known=[1, 2]) == {1}
+    assert overdue_after(Shards(), known=[1, 2]) == set()
+    assert overdue_after(Shards(watermarks={}), known=[1]) == {1}, "no round has ended"
+
+
+def test_tick_treats_a_shard_that_cannot_be_checked_as_overdue() -> None:
+    assert overdue_after(Shards(broken="2026-11-21T12/0001")) == {1}
+    assert overdue_after(Shards(broken="2026-11-21T10/0001"), known=[1]) == {1}
+
+
+@pytest.mark.parametrize(("known", "ago"), [(None, 60), ((), 151)], ids=["tick_of_1.0.0", "gap"])
+def test_tick_searches_all_shards_if_it_is_not_known_which_were_overdue(known: Iterable[int] | None, ago: int) -> None:
+    old = Shards({"2026-11-21T10/0001": AT - 7000})
+    assert overdue_after(old, known=known, ago=ago) == {1}
+
+
+def test_tick_searches_a_limited_number_of_shards() -> None:
+    many, searched = SEARCHED_SHARDS + 5, list[int]()
+
+    class Many(Shards):
+        def highest_shards(self, shards: int) -> int:
+            return many
+
+        def watermark(self, shard: int) -> str | None:
+            searched.append(shard)
+            return "2026-11-21T12"
+
+    assert overdue_after(Many(), known=None) == set(range(SEARCHED_SHARDS, many))
+    assert len(searched) == SEARCHED_SHARDS
 
 
 def pinged_by(given: Tick, problem: str | None = None) -> tuple[list[str], Report]:

@@ -38,16 +38,33 @@ class Source:
         return self.reason
 
 
+@dataclass
+class Quota:
+    """ports.ConcurrencyQuota."""
+
+    has: int = 1_000
+    asked: int = 0
+
+    def executions(self) -> int:
+        self.asked += 1
+        return self.has
+
+
 def looked(
-    queues: Queues, *, minute: int = MINUTE + 1, source: Source | None = None, silent: float = 0, before: bool = False
+    queues: Queues,
+    *,
+    minute: int = MINUTE + 1,
+    source: Source | None = None,
+    quota: Quota | None = None,
+    silent: float = 0,
+    before: bool = False,
 ) -> Report:
     """The report of a look. The maintenance functions ended `silent` seconds ago."""
     mark, clock, report = MemoryMark(AT), SettableClock(AT), Report()
     for name in MAINTENANCE:
         mark.beat(name, AT - silent)
-    watch = StageWatch(
-        queues, source or Source(), mark, clock, InlineExecutor(), ("high", "low"), ("high bulk",), ("archive",)
-    )
+    names = (("high", "low"), ("high bulk",), ("archive",))
+    watch = StageWatch(queues, source or Source(), mark, clock, InlineExecutor(), *names, quota or Quota(), 1_000)
     if before:
         watch.before(report)
     else:
@@ -84,7 +101,7 @@ def test_watch_reports_silent_maintenance_after_two_hours() -> None:
 
 def test_watch_counts_the_silence_of_maintenance_in_a_new_stage_from_its_first_tick() -> None:
     mark, clock, report = MemoryMark(AT), SettableClock(AT), Report()
-    watch = StageWatch(Queues(), Source(), mark, clock, InlineExecutor(), (), (), ())
+    watch = StageWatch(Queues(), Source(), mark, clock, InlineExecutor(), (), (), (), Quota(), 1_000)
     watch.after(MINUTE + 1, mark.marks(), report)
     assert not report.counts
     assert mark.ended == dict.fromkeys(MAINTENANCE, AT)
@@ -95,6 +112,32 @@ def test_watch_examines_the_archive_every_fifteen_minutes() -> None:
     assert not looked(queues, minute=16, source=source).counts
     found = looked(queues, minute=15, source=source)
     assert (found.counts["ArchiveStopped"], found.counts["LettersWaiting"]) == (1, 3)
+
+
+def test_watch_compares_the_quota_of_the_account_with_the_setting_once_an_hour() -> None:
+    quota = Quota(999)
+    reports = [looked(Queues(), minute=minute, quota=quota) for minute in range(MINUTE, MINUTE + 60)]
+    assert quota.asked == 1
+    assert sum(report.counts["QuotaBelowSetting"] for report in reports) == 1
+    (found,) = (event for report in reports for event in report.events if event.action == "quota_below_setting")
+    assert (found.facts, found.alarming) == ({"quota": 999, "setting": 1_000}, True)
+
+
+def test_watch_accepts_a_quota_that_is_not_below_the_setting() -> None:
+    report = looked(Queues(), minute=60, quota=Quota(1_000))
+    assert not report.counts
+    assert not report.events
+
+
+def test_watch_logs_a_quota_that_cannot_be_read_and_counts_it_neither_as_fine_nor_as_failed() -> None:
+    class Unreadable(Quota):
+        def executions(self) -> int:
+            raise ConnectionError("no route to Lambda")
+
+    report = looked(Queues(), minute=60, quota=Unreadable())
+    assert not report.counts
+    (found,) = report.events
+    assert (found.action, found.alarming) == ("quota_not_read", False)
 
 
 def test_watch_counts_a_failed_check_without_raising_an_error() -> None:

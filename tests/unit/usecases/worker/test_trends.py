@@ -1,4 +1,4 @@
-"""A worker's process reports that many targets fail, or many runs start late; not that a few do."""
+"""A worker's process reports that many targets fail, not that a few do."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def reported(*batches: Counts, seconds: float = 10) -> Report:
     trends, report = Trends(), Report()
     for number, batch in enumerate(batches):
         report = Report()
-        trends.add(batch, AT + seconds * number, report)
+        trends.add(batch, AT + seconds * number, report, 0.4)
     return report
 
 
@@ -33,20 +33,21 @@ def test_trends_report_failing_targets_if_enough_of_them_fail(batch: Counts, fai
     assert reported(batch).counts["TargetsFailing"] == failing
 
 
-def test_trends_report_late_starts_if_enough_runs_start_late() -> None:
-    assert reported(Counts(starts=10, late=3)).counts["StartsLate"] == 3
-    assert reported(Counts(starts=10, late=2)).counts["StartsLate"] == 0
-    assert reported(Counts(starts=100, late=4)).counts["StartsLate"] == 0
-
-
 def test_trends_combine_the_last_five_minutes_and_ignore_older_batches() -> None:
-    one = Counts(starts=1, late=1)
-    assert reported(one, one, one, seconds=100).counts["StartsLate"] == 1
-    assert reported(one, one, one, seconds=200).counts["StartsLate"] == 0
+    one = Counts(attempts=3, failed=3, called=FIVE, failing=frozenset("abc"))
+    assert reported(one, one, seconds=200).counts["TargetsFailing"] == 3
+    assert reported(one, one, seconds=400).counts["TargetsFailing"] == 0
 
 
 def test_trends_report_nothing_for_a_good_batch_despite_earlier_bad_ones() -> None:
-    assert not reported(Counts(starts=10, late=10), Counts(starts=1)).events
+    bad = Counts(attempts=10, failed=10, called=FIVE, failing=FIVE)
+    assert not reported(bad, Counts(attempts=1)).events
+
+
+def test_trends_sum_of_what_is_beyond_a_share_is_positive_if_more_failed_in_all_batches() -> None:
+    batches = [Counts(attempts=1, failed=1)] * 41 + [Counts(attempts=1)] * 59
+    assert sum(each.beyond(0.4) for each in batches) == pytest.approx(1)
+    assert sum(each.beyond(0.4) for each in batches[3:]) < 0
 
 
 def test_trends_count_a_batch_from_its_report() -> None:
@@ -54,6 +55,4 @@ def test_trends_count_a_batch_from_its_report() -> None:
     report.counts.update({"AttemptsStarted": 3, "AttemptsFailed": 1})
     report.called |= {"t a", "t b"}
     report.failing |= {"t b"}
-    for seconds in (0.1, 4.9, 5.1):
-        report.measure("Lateness", seconds)
-    assert counted(report, 5) == Counts(3, 1, {"t a", "t b"}, {"t b"}, 3, 1)
+    assert counted(report) == Counts(3, 1, {"t a", "t b"}, {"t b"})

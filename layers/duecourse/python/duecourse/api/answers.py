@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Generic, Literal, NotRequired, TypeVar, cast
+from hashlib import sha256
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, NotRequired, TypeVar, cast
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
@@ -24,18 +26,22 @@ from typing_extensions import TypedDict
 
 from duecourse.api.api import Answer, Route
 from duecourse.api.bodies.models import write_json
-from duecourse.api.problems import Problem, internal, unavailable
+from duecourse.api.problems import Problem, internal, later, unavailable
 from duecourse.api.request import Request, read_request
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.instants import millisecond, to_iso
-from duecourse.domain.jobs.calendars import planned_pause
+from duecourse.domain.jobs.calendars import pause_of
 from duecourse.domain.jobs.document import definition_document
 from duecourse.domain.runs import document as documents
 from duecourse.domain.runs.states import MAX_ATTEMPTS, MAX_ERROR, AttemptOutcome, Run, RunState
 from duecourse.limits import METRICS_NAMESPACE
+from duecourse.stores.run_item import ignored
 from duecourse.telemetry import failures, loggable
 from duecourse.usecases.jobs.view import JobView
 from duecourse_schedules.schedule import understood
+
+if TYPE_CHECKING:
+    from duecourse.usecases.standby import Standby
 
 Document = dict[str, Any]
 Item = TypeVar("Item")
@@ -62,27 +68,17 @@ class TotalAnswer(TypedDict):
     complete: Annotated[bool, Field(description="False if there are more jobs than one request searches.")]
 
 
-class SearchedAnswer(TypedDict):
-    """The progress of a list of successful runs across jobs."""
-
-    complete_from: Annotated[
-        Second | None,
-        Field(description="All runs from this instant on are on this page or on earlier ones. Null: not known."),
-    ]
-    jobs: Annotated[
-        int,
-        Field(ge=0, description="The number of jobs that were searched further back than `complete_from`."),
-    ]
-
-
 class PageAnswer(TypedDict, Generic[Item]):
     """A page of a list."""
 
     items: list[Item]
     next_cursor: str | None
     total: NotRequired[Annotated[TotalAnswer, Field(description="Only with `total=true`.")]]
-    searched: NotRequired[
-        Annotated[SearchedAnswer, Field(description="Only for lists of successful runs across jobs.")]
+    unlisted: NotRequired[
+        Annotated[
+            list[RunState],
+            Field(description="The states whose runs the stage does not list across jobs. Only if there are some."),
+        ]
     ]
 
 
@@ -102,6 +98,7 @@ class RunAnswer(TypedDict):
         Field(description="The start of the attempt that is in progress or that ended at `finished_at`."),
     ]
     next_attempt_at: Annotated[Millisecond | None, Field(description="When the next attempt starts, or tries again.")]
+    duration_seconds: Annotated[float | None, Field(description="How long the last attempt took, if it has ended.")]
     lateness_seconds: Annotated[float | None, Field(description="The time from the due second to the first start.")]
     attempts: Annotated[Count, Field(description="The number of attempts that have started.")]
     max_attempts: Count
@@ -249,7 +246,7 @@ def job_document(view: JobView) -> Document:
         "paused_by": job.paused_by,
         "paused_because": job.paused_because,
         "paused_until": None if paused_until is None else to_iso(paused_until),
-        "planned_pause": planned_pause(job.exclude) if job.exclude else None,
+        "planned_pause": pause.window if job.exclude and (pause := pause_of(job.exclude)) else None,
         "created_at": millisecond(job.created_at),
         "updated_at": millisecond(job.updated_at),
         "error": view.error,
@@ -302,9 +299,20 @@ class Answering(ABC):
     def answer(self, route: Route, parameters: Mapping[str, str]) -> Answer:
         """Return the response to `request`. `parameters` are the path parameters. Raises Problem."""
 
+    @property
+    def standby(self) -> Standby | None:
+        """Whether this region works; None if the stage has no standby."""
+        return None
+
     def _bound(self, route: Route) -> Callable[..., Response[str]]:
+        def answered(parameters: Mapping[str, str]) -> Answer:
+            # Also for reads: a health check and a client must find the region that works.
+            if self.standby is not None and (stopped := self.standby.stopped()) is not None:
+                raise later("unavailable", f"This region does not work: {stopped.detail}.")
+            return self.answer(route, parameters)
+
         def answer(**parameters: str) -> Response[str]:
-            return self._answered(lambda: self.answer(route, parameters))
+            return self._answered(lambda: answered(parameters))
 
         return answer
 
@@ -336,20 +344,28 @@ class Answering(ABC):
             response = _response(answer, request, PROBLEM_JSON)
         line = {"action": answer.action, "status": int(answer.status), **self._caller(), **ids}
         self._logger.info(answer.action, extra={**line, **loggable(answer.facts)})
-        for name, count in answer.counts.items():
-            self._measure(name, count, "function", "api")
+        for name, count in {**answer.counts, "AttributesIgnored": ignored()}.items():
+            if count:
+                self._measure(name, count, "function", "api")
         for symptom, count in failures(answer.counts).items():
             self._measure("Failures", count, "symptom", symptom)
+        for name, value in self.balances(answer).items():
+            self._measure(name, value, "function", "callbacks")
         return response
 
-    def _measure(self, name: str, count: int, dimension: str, value: str) -> None:
+    def balances(self, _answer: Answer) -> Mapping[str, float]:
+        """Return sums that can be negative, for alarms on a share of the requests."""
+        return {}
+
+    def _measure(self, name: str, count: float, dimension: str, value: str) -> None:
         namespace = METRICS_NAMESPACE.format(stage=self._stage)
         with single_metric(name=name, unit=MetricUnit.Count, value=count, namespace=namespace) as metric:
             metric.add_dimension(name=dimension, value=value)
 
     def _refuse_route(self, method: str, path: str) -> Answer:
         """Return 404 for an unknown path, or 405 for a method that the path does not support."""
-        allowed = sorted(route.method for route in self._routes if _matches(route.path, path))
+        named = [route for route in self._routes if route.path == path]  # before a route whose parameter it could be
+        allowed = sorted(route.method for route in named or self._routes if _matches(route.path, path))
         if not allowed or method in allowed:  # in the second case, the path has an invalid segment
             raise Problem("unknown-path", "This path does not exist; GET /v1/openapi.json lists all paths.")
         raise Problem(
@@ -366,12 +382,22 @@ class Answering(ABC):
         return {"tenant": self.request.tenant} | ({"principal": principal} if principal else {})
 
 
+COMPRESSED_CHARACTERS = 1_000
+"""A response with more characters is compressed if the caller accepts gzip."""
+
+
 def _response(answer: Answer, request: Request, content_type: str = JSON) -> Response[str]:
     ids = {"x-request-id": request.request_id, "x-correlation-id": request.correlation_id}
     headers = {**ids, "cache-control": "no-store", **answer.headers}
     if answer.body is None:
         return Response(int(answer.status), headers=dict(headers), body="")
-    return Response(int(answer.status), content_type, write_json(answer.body), dict(headers))
+    text = write_json(answer.body)
+    if {"items", "next_cursor"} <= answer.body.keys():
+        headers["etag"] = tag = f'W/"{sha256(text.encode()).hexdigest()[:32]}"'
+        if tag in map(str.strip, request.headers.get("if-none-match", "").split(",")):
+            return Response(int(HTTPStatus.NOT_MODIFIED), headers=dict(headers), body="")
+    compress = len(text) > COMPRESSED_CHARACTERS
+    return Response(int(answer.status), content_type, text, dict(headers), compress=compress)
 
 
 def _matches(pattern: str, path: str) -> bool:

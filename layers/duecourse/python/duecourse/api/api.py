@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from duecourse.api.bodies.models import Body
@@ -35,7 +35,7 @@ from duecourse.usecases.jobs.pausing import Pausing
 from duecourse.usecases.jobs.spreading import Spreading
 from duecourse.usecases.jobs.upcoming import Upcoming
 from duecourse.usecases.maintenance.tenants import AllTenants
-from duecourse.usecases.runs.all_runs import AllRuns
+from duecourse.usecases.run_counts import RunCounts
 from duecourse.usecases.runs.api_keys import ApiKeys
 from duecourse.usecases.runs.commands import Callbacks, Commands
 from duecourse.usecases.runs.explain import Explain
@@ -43,6 +43,7 @@ from duecourse.usecases.runs.health import Health, StageChecks
 from duecourse.usecases.runs.key_limits import KeyLimitsInUse
 from duecourse.usecases.runs.lists import History, Runs, RunSearch, RunUnknownError, Stats
 from duecourse.usecases.runs.notices import JobNotices
+from duecourse.usecases.runs.operations import Operations
 from duecourse.usecases.runs.payload import RunPayloads
 from duecourse.usecases.runs.requests import Backfills, Manual
 from duecourse.usecases.runs.rerun import Reruns
@@ -50,6 +51,9 @@ from duecourse.usecases.runs.skip_next import SkipNext
 from duecourse.usecases.tenants import Limits, TenantClosedError
 from duecourse.usecases.workflows.manage import ManageWorkflows, Workflow, WorkflowDraft, steps_cost
 from duecourse.usecases.workflows.workflows import WorkflowRuns
+
+if TYPE_CHECKING:
+    from duecourse.usecases.standby import Standby
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +67,12 @@ class Api:
     key_limits: KeyLimitsInUse
     pausing: Pausing
     history: History
-    all_runs: AllRuns
     runs: Runs
     run_payloads: RunPayloads
     search: RunSearch
     callbacks: Callbacks
     commands: Commands
+    operations: Operations
     upcoming: Upcoming
     spreading: Spreading
     manual: Manual
@@ -80,12 +84,14 @@ class Api:
     reruns: Reruns
     explain: Explain
     stats: Stats
+    run_counts: RunCounts
     health: Health
     stage_checks: StageChecks
     stage_metrics: StageMetrics
     tenants: AllTenants | None
     limits: Limits
     public_keys: PublicKeys | None
+    standby: Standby | None
     settings: ApiSettings
 
 
@@ -225,7 +231,7 @@ def check_route(api: Api, route: Route, request: Request, parameters: Mapping[st
         wanted = " or ".join(sorted(route.scopes))
         detail = f"This request is not limited to jobs with a tag; it needs the scope {wanted} without a tag."
         raise insufficient_scope(detail, route.scopes)
-    job = api.manual.jobs.get(request.tenant, name) if is_id(name) else None
+    job = api.manual.parts.jobs.get(request.tenant, name) if is_id(name) else None
     if job is None:
         raise RunUnknownError(unquote(parameters["run_id"])) if "run_id" in parameters else JobUnknownError(name)
     _check(request, job.tags, f"The job {name}", route.scopes)
@@ -237,9 +243,11 @@ def out_of_reach(error: JobReachError) -> Problem:
     return insufficient_scope(f"The job {error.job_id} {_remedy(error.tags)}.", frozenset({WRITE}))
 
 
-def check_tags(request: Request, tags: Sequence[str]) -> None:
-    """Raise Problem (403) for /tags if the job to be written has none of the caller's tags."""
-    _check(request, tags, "The job", frozenset({WRITE}), "/tags")
+def check_tags(request: Request, tags: Sequence[str], what: str = "The job", pointer: str = "/tags") -> None:
+    """Raise Problem (403) for the field at `pointer` if the job to be written, or that the field names (`what`), has
+    none of the caller's tags.
+    """
+    _check(request, tags, what, frozenset({WRITE}), pointer)
 
 
 def check_step(request: Request, job: Job | Draft) -> None:
@@ -289,7 +297,7 @@ def _out_of_reach(api: Api, request: Request, names: Collection[str]) -> dict[st
     if not names or request.tags is None:
         return {}
     request.budget.charge(steps_cost(len(names)))
-    found = api.workflows.workflows.jobs(request.tenant, sorted(names))
+    found = api.workflows.parts.workflows.jobs(request.tenant, sorted(names))
     return {name: found.get(name) for name in names if name not in found or request.tags.isdisjoint(found[name].tags)}
 
 
@@ -301,7 +309,7 @@ def check_released(api: Api, request: Request, before: Workflow | None, draft: W
         return ""
     left = before.graph.of_jobs.keys() - {step.job_id for step in draft.steps}
     request.budget.charge(steps_cost(len(left)))
-    for job in api.workflows.workflows.jobs(request.tenant, sorted(left)).values():
+    for job in api.workflows.parts.workflows.jobs(request.tenant, sorted(left)).values():
         if job.workflow == before.job.id:
             check_step(request, job)
     return before.job.version
@@ -334,7 +342,7 @@ def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) ->
         ref = WorkflowRef(job.id, job.target.graph)
     else:
         return request
-    store = api.workflows.workflows
+    store = api.workflows.parts.workflows
     try:
         names = {ref.workflow, *store.graph(request.tenant, ref).of_jobs} - {job.id}
     except GraphMissingError:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools import Logger
+from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from duecourse.api.answers import Answering
 from duecourse.api.api import Answer, Api, Route, admit, charge, check_route
@@ -15,6 +17,12 @@ from duecourse.api.refusals import refusal
 from duecourse.api.routes.keys import opened
 from duecourse.api.routes.table import ROUTES
 from duecourse.domain.tenants.rate import Budget
+from duecourse.limits import API_SECONDS
+from duecourse.telemetry import log_events
+from duecourse.usecases.report import Report
+
+if TYPE_CHECKING:
+    from duecourse.usecases.standby import Standby
 
 BODY_A_REQUEST = 64 * 1024
 """The number of characters of a body that count as one more request."""
@@ -26,6 +34,21 @@ class Application(Answering):
     def __init__(self, api: Api, logger: Logger) -> None:
         super().__init__(api.settings.stage, ROUTES, logger)
         self._api = api
+
+    @property
+    def standby(self) -> Standby | None:
+        """Whether this region works."""
+        return self._api.standby
+
+    def __call__(self, event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+        """Return the response to one request. Before that, write the counts of runs that are due."""
+        counts, report = self._api.run_counts, Report()
+        deadline = counts.clock.now() + API_SECONDS
+        response = super().__call__(event, context)
+        counts.write(report, deadline)
+        if report.events:
+            log_events(report, self._logger)
+        return response
 
     def answer(self, route: Route, parameters: Mapping[str, str]) -> Answer:
         """Check the permissions and limits of the request, and call the handler of its route."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, cast
 
 from aws_lambda_powertools import Logger
 
@@ -12,7 +13,11 @@ from duecourse.api.answers import Answering
 from duecourse.api.api import Answer, Route, declared
 from duecourse.api.refusals import refusal
 from duecourse.api.routes import callbacks  # noqa: F401
+from duecourse.limits import REFUSED_CALLBACKS
 from duecourse.usecases.runs.commands import Callbacks
+
+if TYPE_CHECKING:
+    from duecourse.usecases.standby import Standby
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,7 @@ class CallbackParts:
 
     callbacks: Callbacks
     stage: str
+    standby: Standby | None = None
 
 
 class CallbackApplication(Answering):
@@ -29,6 +35,16 @@ class CallbackApplication(Answering):
     def __init__(self, parts: CallbackParts, logger: Logger) -> None:
         super().__init__(parts.stage, [route for route in declared if route.run_token], logger)
         self._parts = parts
+
+    @property
+    def standby(self) -> Standby | None:
+        """Whether this region works."""
+        return self._parts.standby
+
+    def balances(self, answer: Answer) -> Mapping[str, float]:
+        """Return by how much refused requests exceed their share, as `Counts.beyond` of a worker does."""
+        refused = HTTPStatus.BAD_REQUEST <= answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        return {"RefusalsBeyond": refused - REFUSED_CALLBACKS}
 
     def answer(self, route: Route, parameters: Mapping[str, str]) -> Answer:
         """Call the handler of the route."""

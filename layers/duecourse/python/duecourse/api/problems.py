@@ -15,18 +15,18 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.UNAUTHORIZED: ("not-authenticated", "bad-token", "bad-key", "bad-signature"),
     HTTPStatus.FORBIDDEN: (
         "scope-missing", "bad-tenant", "not-operator", "tenant-suspended", "tenant-erased", "job-quota", "run-quota",
-        "key-quota",
+        "key-quota", "operation-quota",
     ),
     HTTPStatus.NOT_FOUND: (
         "unknown-path", "unknown-job", "unknown-run", "unknown-workflow", "unknown-calendar",
-        "unknown-limit", "unknown-key",
+        "unknown-limit", "unknown-key", "unknown-operation",
     ),
     HTTPStatus.METHOD_NOT_ALLOWED: ("unknown-method",),
     HTTPStatus.CONFLICT: (
         "job-exists", "job-changed", "job-unreadable", "idempotency-key-expired", "nothing-to-skip", "no-ping-expected",
         "attempt-over", "run-ended", "not-dead", "nothing-to-redrive", "job-deleted",
         "is-workflow", "in-workflow", "workflow-conflict", "graph-missing", "no-workflow-run", "run-not-ended",
-        "calendar-in-use", "no-place",
+        "calendar-in-use", "no-place", "operation-ended",
     ),
     HTTPStatus.PRECONDITION_FAILED: ("etag-mismatch",),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ("body-too-large",),
@@ -34,7 +34,7 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.UNPROCESSABLE_ENTITY: (
         "invalid-job", "invalid-batch", "invalid-command", "invalid-resume", "invalid-preview", "invalid-workflow",
         "invalid-calendar", "invalid-limit", "invalid-key",
-        "idempotency-key-reused", "backfill-too-large",
+        "idempotency-key-reused", "backfill-too-large", "successes-unlisted",
     ),
     HTTPStatus.TOO_MANY_REQUESTS: ("too-many-requests",),
     HTTPStatus.INTERNAL_SERVER_ERROR: ("internal",),

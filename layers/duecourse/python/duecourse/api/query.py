@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
@@ -28,8 +28,7 @@ from duecourse.domain.documents import LATEST
 from duecourse.domain.ids import ID_PATTERN, is_id, parse_run_id
 from duecourse.domain.jobs.job import TAG_PATTERN
 from duecourse.domain.runs.rendering import CONCURRENCY_KEY_PATTERN
-from duecourse.domain.runs.states import LISTED, RunState
-from duecourse.domain.runs.walk import BEFORE_ALL, LONGEST_SECONDS, Place, place_after
+from duecourse.domain.runs.states import RunState
 from duecourse.ports import StateMark
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.schedule import read_instant
@@ -197,6 +196,19 @@ def job_parameter(component: str, description: str) -> Parameter:
     return Parameter(component=component, description=description, schema=schema, example="nightly", read=read_job_id)
 
 
+def jobs_parameter(component: str, description: str, most: int) -> Parameter:
+    """Return a parameter that is a list of at most `most` ids of jobs."""
+
+    def read(text: str) -> tuple[str, ...]:
+        ids = tuple(text.split(","))  # API Gateway joins the values of a repeated parameter with commas
+        if len(ids) > most:
+            raise refuse(f"must have at most {most} ids")
+        return tuple(map(read_job_id, ids))
+
+    schema = {"type": "string", "pattern": f"^{ID_PATTERN}(,{ID_PATTERN}){{0,{most - 1}}}$"}
+    return Parameter(component=component, description=description, schema=schema, example="nightly,hourly", read=read)
+
+
 def _tag(text: str) -> str:
     if re.fullmatch(TAG_PATTERN, text) is None:
         raise refuse("must be one tag: 1 to 64 letters (A-Z, a-z), digits or _ . : / = + @ -")
@@ -277,9 +289,7 @@ is for quoting and headers.
 
 _JOBS = "1j:"
 _RUNS = "1r:"
-_DEAD = "1d:"
 _PAGE_STATES = "1s:"
-_ALL_RUNS = "1a:"
 _CHANGES = "1c:"
 _KEYS = "1k:"
 _CHANGE = re.compile(r"[0-9]{13}#[A-Za-z0-9_./-]{1,128}")
@@ -300,6 +310,21 @@ def read_job_page_token(sealed: str | None) -> str | None:
 
 PageCursor = Annotated[str, page_cursor(read_job_page_token)]
 """The `cursor` in the body of a request about many jobs."""
+
+
+def upcoming_page_token(last: str | StateMark) -> str:
+    """Return the token of the page of upcoming runs after a job or a delayed run."""
+    return job_page_token(last) if isinstance(last, str) else state_page_token(last)
+
+
+def read_upcoming_page_token(sealed: str | None) -> str | StateMark | None:
+    """Return the id of the last job, or the mark of the last delayed run, before the page; None for the first page."""
+    if sealed is None or _unsealed(sealed, _PAGE_STATES) is None:
+        return read_job_page_token(sealed)
+    mark = read_state_page_token(sealed)
+    if mark is None or not mark.delayed:
+        raise _bad_page_token()
+    return mark
 
 
 def key_page_token(last: str) -> str:
@@ -332,20 +357,14 @@ def read_run_page_token(sealed: str | None, job_id: str) -> str | None:
     return None if name is None else name.local
 
 
-def dead_page_token(mark: StateMark) -> str:
-    """Return the token of the page after the dead run at this mark."""
-    return _sealed(f"{_DEAD}{mark.at!r}:{mark.run_id}")
-
-
-def read_dead_page_token(sealed: str | None) -> StateMark | None:
-    """Return the mark after which the page starts."""
-    text = _opened(sealed, _DEAD)
-    return None if text is None else _mark(text, RunState.DEAD)
+_DELAYED = "DELAYED"
+"""Replaces the state in the token of a page after a delayed run."""
 
 
 def state_page_token(mark: StateMark) -> str:
     """Return the token of the page after the run at this mark."""
-    return _sealed(f"{_PAGE_STATES}{mark.state}:{mark.at!r}:{mark.run_id}")
+    name = _DELAYED if mark.delayed else mark.state
+    return _sealed(f"{_PAGE_STATES}{name}:{mark.partition}:{mark.at!r}:{mark.run_id}")
 
 
 def read_state_page_token(sealed: str | None) -> StateMark | None:
@@ -354,61 +373,15 @@ def read_state_page_token(sealed: str | None) -> StateMark | None:
     if text is None:
         return None
     name, _, rest = text.partition(":")
-    if name not in LISTED:
+    number, _, rest = rest.partition(":")
+    if name not in {*RunState.__members__, _DELAYED} or re.fullmatch("0|[1-9][0-9]{0,3}", number) is None:
         raise _bad_page_token()
-    return _mark(rest, RunState(name))
+    if name == _DELAYED:
+        return replace(_mark(rest, RunState.QUEUED, int(number)), delayed=True)
+    return _mark(rest, RunState(name), int(number))
 
 
-def all_runs_page_token(place: Place) -> str:
-    """Return the token of the page that starts at this place."""
-    own = (place.before, place.low, place.seconds, place.after, place.last, place.jobs, place.pages, place.runs)
-    return _sealed(_ALL_RUNS + ":".join("" if each is None else str(each) for each in (*own, place.older)))
-
-
-def read_all_runs_page_token(sealed: str | None) -> Place | None:
-    """Return the place where the page starts. The id of a run is also accepted as a token, for the page after
-    this run.
-    """
-    if sealed is None:
-        return None
-    text = _unsealed(sealed, _ALL_RUNS)
-    try:
-        return place_after(parse_run_id(sealed)) if text is None else _place(text)
-    except ValueError:
-        raise _bad_page_token() from None
-
-
-def _place(text: str) -> Place:
-    before, low, seconds, after, last, *counts, older = text.split(":")
-    jobs, pages, runs = map(_whole, counts)
-    start = None if not before else parse_run_id(before) if "." in before else _whole(before)
-    earlier = _whole(older) if older else None
-    within = min(start if isinstance(start, int) else 0, earlier or 0) >= BEFORE_ALL
-    if not (within and 0 < _whole(seconds) <= LONGEST_SECONDS and min(jobs, pages, runs) >= 0):
-        raise ValueError(text)
-    if after and not is_id(after):
-        raise ValueError(text)
-    return Place(
-        before=start,
-        low=_whole(low),
-        seconds=_whole(seconds),
-        after=after or None,
-        last=parse_run_id(last) if last else None,
-        jobs=jobs,
-        pages=pages,
-        runs=runs,
-        older=earlier,
-    )
-
-
-def _whole(text: str) -> int:
-    """Return the number that a token contains. Raises ValueError for a text that no token contains."""
-    if re.fullmatch(r"0|-?[1-9][0-9]{0,11}", text) is None or int(text) > LATEST:
-        raise ValueError(text)
-    return int(text)
-
-
-def _mark(text: str, state: RunState) -> StateMark:
+def _mark(text: str, state: RunState, partition: int) -> StateMark:
     at, _, run_id = text.partition(":")
     try:
         since = float(at)
@@ -419,7 +392,7 @@ def _mark(text: str, state: RunState) -> StateMark:
     # below 1e-130.
     if repr(since) != at or not (1 <= since <= LATEST or at == "0.0"):
         raise _bad_page_token()
-    return StateMark(since, run_id, state)
+    return StateMark(since, run_id, state, partition)
 
 
 def fitting(items: Sequence[Mapping[str, Any]]) -> int:

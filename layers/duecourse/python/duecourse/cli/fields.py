@@ -29,6 +29,15 @@ def declared(schema: str, *path: str) -> Mapping[str, Any]:
     return found
 
 
+def alternatives(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the schemas that a value can match, without null and without references."""
+    if "$ref" in schema:
+        return alternatives(_schemas()[schema["$ref"].rpartition("/")[2]])
+    if "properties" not in schema and ("anyOf" in schema or "oneOf" in schema):
+        return [part for each in schema.get("anyOf", schema.get("oneOf", ())) for part in alternatives(each)]
+    return [] if schema.get("type") == "null" else [schema]
+
+
 def number_option(flag: str, schema: str, name: str, text: str = "", metavar: str = "NUMBER") -> Callable[[F], F]:
     """Return the option for a number of a request. Its help is `text` (by default, the description of the field), and
     the field's limits and default.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from typing import Any
 
 import click
 
-from duecourse.cli.terminal import Group
+from duecourse.cli.terminal import Group, InterruptedCliError
 
 COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "accounts": ("duecourse.cli.commands.accounts", "accounts", "Create, list and delete service accounts."),
@@ -17,8 +18,11 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "completion": ("duecourse.cli.commands.completion", "completion", "Print the completion script for a shell."),
     "dead-letters": ("duecourse.cli.commands.dead_letters", "dead_letters", "List and redrive dead runs."),
     "demo": ("duecourse.cli.commands.local", "demo", "Run a two-minute demonstration on this machine."),
+    "deploy": ("duecourse.cli.commands.deploy", "deploy", "Deploy the stage of a release without a checkout."),
     "doctor": ("duecourse.cli.commands.doctor", "doctor", "Check the health of a stage in detail."),
     "explain": ("duecourse.cli.commands.explain", "explain", "Explain why a job ran or did not run at a time."),
+    "failover": ("duecourse.cli.commands.failover", "failover", "Let the other region of a stage work."),
+    "fields": ("duecourse.cli.commands.fields", "fields", "Describe the fields of jobs and workflows."),
     "health": ("duecourse.cli.commands.stage", "health", "Show whether the stage responds and its ticks run."),
     "import": (
         "duecourse.cli.commands.import_",
@@ -36,6 +40,11 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
         "duecourse.cli.commands.next",
         "next_command",
         "Show the next occurrences of a schedule; does not use AWS.",
+    ),
+    "operations": (
+        "duecourse.cli.commands.operations",
+        "operations",
+        "Follow and cancel redrives and cancellations of many runs.",
     ),
     "profile": ("duecourse.cli.commands.profile", "profile", "List, add, choose and remove profiles."),
     "restore-table": (
@@ -59,8 +68,28 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "Jobs": ("jobs", "workflows", "apply", "import", "calendars", "limits", "fields", "next", "upcoming"),
+    "Runs": ("runs", "dead-letters", "operations", "explain", "work"),
+    "Access": ("login", "logout", "profile", "accounts", "keys", "secrets"),
+    "Stage": (
+        *("deploy", "health", "stats", "doctor", "alarms", "simulate", "tenants", "restore-table", "failover"),
+        "tzdata-report",
+    ),
+    "This machine": ("demo", "local", "mcp", "completion"),
+}
+"""The commands in the order of the help."""
+
+
 class LazyGroup(Group):
     """A group that imports only the called command."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command. Raises InterruptedCliError after Ctrl-C."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise InterruptedCliError("interrupted") from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands without importing them."""
@@ -78,8 +107,10 @@ class LazyGroup(Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands in the help without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][2]) for name in self.list_commands(ctx)])
+        del ctx
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, COMMANDS[name][2]) for name in names])
 
 
 @click.group(
@@ -87,4 +118,9 @@ class LazyGroup(Group):
 )
 @click.version_option(package_name="duecourse", message="duecourse %(version)s")
 def main() -> None:
-    """Duecourse: a job scheduler on AWS serverless services."""
+    """Duecourse: a job scheduler on AWS serverless services.
+
+    The API is the one of --api or DUECOURSE_API (the output ApiUrl of the stack), of a profile (DUECOURSE_PROFILE, or
+    the default profile), or else the local stack that runs here. Requests have a token (DUECOURSE_TOKEN, which is safer
+    than --token), or are signed with AWS credentials if the address is API Gateway's own.
+    """

@@ -20,7 +20,7 @@ MAX_OCCURRENCES = 10_000
 MAX_GROUPS = 40
 """If there are more groups of consecutive occurrences, occurrences are grouped by their outcome alone."""
 
-Outcome = tuple[str, ...]
+GroupKey = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +139,12 @@ def _records(client: Client, job: Job, begin: datetime, end: datetime) -> Mappin
 
 def _outcomes(
     instants: Sequence[datetime], records: Mapping[datetime, Run], explain: Callable[[datetime], Explained]
-) -> dict[datetime, Outcome]:
+) -> dict[datetime, GroupKey]:
     """Return the outcome of each occurrence. If two of several consecutive occurrences without a record have the
     same verdict, those between them are assumed to have it too.
     """
     found = {at: (run.state, run.reason or "", run.code or "") for at, run in records.items()}
-    outcomes: dict[datetime, Outcome] = dict(found)
+    outcomes: dict[datetime, GroupKey] = dict(found)
     for recorded, group in groupby(instants, records.__contains__):
         rest = [] if recorded else list(group)
         while rest:

@@ -13,7 +13,9 @@ from duecourse_schedules.schedule import ScheduleSpec
 
 
 def preview_text(shown: SchedulePreview, spec: ScheduleSpec, after: int) -> str:
-    """Return the interpretation of the schedule, and a table: UTC, wall clock, effect of a DST rule."""
+    """Return the interpretation of the schedule, and a table: UTC, wall clock (in another zone),
+    effect of a rule.
+    """
     zone = spec.timezone
     canonical = [shown.canonical] if isinstance(shown.canonical, str) else shown.canonical or ()
     head = f"understood as  {shown.words}\ncanonical      {'; '.join(canonical)}\n"
@@ -22,8 +24,10 @@ def preview_text(shown: SchedulePreview, spec: ScheduleSpec, after: int) -> str:
     if not shown.entries:
         return head.rstrip("\n")
     rows = [("UTC", zone, ""), *(_row(entry, zone) for entry in with_counts(shown.entries, spec))]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    return "\n".join([head, *(f"{at:{widths[0]}}  {wall:{widths[1]}}  {mark}".rstrip() for at, wall, mark in rows)])
+    columns = [column for place, column in enumerate(zip(*rows, strict=True)) if zone != "UTC" or place != 1]
+    widths = [max(map(len, column)) for column in columns]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in zip(*columns, strict=True))
+    return "\n".join([head, *lines])
 
 
 def _row(entry: PreviewEntry, zone: str) -> tuple[str, str, str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
-from duecourse.client import ApiError, ApiUnreachableError, Page
+from duecourse.client import ApiError, ApiUnreachableError, Client, Page
 from duecourse.client.models import Run
 
 NOT_FOUND = 404
@@ -20,6 +20,25 @@ class RunSource(Protocol):
 
     def list_runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
         """Return one page of a job's runs, newest first."""
+
+
+State = Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRuns:
+    """The runs that the API lists across jobs and that have entered their state (of `states`, if set) since a time, in
+    one request whatever the number of jobs.
+    """
+
+    client: Client
+    since: datetime
+    states: Sequence[State] | None = None
+
+    def list_runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
+        """Return a page of these runs. The job is ignored."""
+        del job_id
+        return self.client.find_runs(state=self.states, since=self.since, limit=limit, cursor=cursor)
 
 
 @dataclass(frozen=True, slots=True)

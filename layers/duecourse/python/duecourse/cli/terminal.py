@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import IO, Any
+from collections.abc import Callable
+from typing import IO, Any, TypeVar
 
 import click
+
+from duecourse.cli import INTERRUPTED
 
 _BREAKS = re.compile("\r\n|[\t\n\v\f\r\x85\u2028\u2029]")
 _BEYOND_ASCII = "\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
@@ -50,15 +53,86 @@ def fitted(text: str, indent: int) -> list[str]:
     ) or [line]
 
 
-def read_text(path: str) -> str:
-    """Return the content of a file with unchanged line ends; `-` is standard input. Raises UsageError."""
+MAX_FILE_BYTES = 64 * 1024 * 1024
+"""The maximum size of a file that a command reads. An endless one, such as /dev/zero, ends here."""
+
+
+def read_text(path: str, *, may_be_empty: bool = False) -> str:
+    """Return the content of a file with unchanged line ends, without a byte order mark. `-` is standard input; a prompt
+    is printed if it is a terminal. Raises UsageError, also for a text of only white space unless it `may_be_empty`.
+    """
+    name = source_name(path)
     try:
         with click.open_file(path, "rb") as file:
-            found: str = file.read().decode()
+            if path == "-" and file.isatty():
+                click.echo("reading standard input: type the text, then Ctrl-D; or name a file", err=True)
+            content = file.read(MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise UsageError(plain(f"{name} has more than {MAX_FILE_BYTES:,} bytes; use several files"))
+        found: str = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(plain(f"{path} is not UTF-8; save it as UTF-8")) from error
+        raise UsageError(plain(f"{name}: the text is not UTF-8; save it as UTF-8")) from error
     except OSError as error:
-        raise UsageError(plain(f"{path}: {error.strerror or error}")) from error
+        raise UsageError(plain(f"{name}: {error.strerror or error}")) from error
+    if not may_be_empty and not found.strip():
+        remedy = "name a file, or write to standard input" if path == "-" else "write to it, or name another file"
+        raise UsageError(plain(f"{name} is empty; {remedy}"))
+    return found
+
+
+def source_name(path: str) -> str:
+    """Return the name of a file for messages; `-` is standard input."""
+    return "standard input" if path == "-" else path
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OUTPUT = "duecourse.cli.output"
+_KINDS = {"wide": "all columns, and values are not truncated", "name": "only ids, one per line"}
+
+
+def outputs(*tables: str, ids: bool = True, default: str = "table") -> Callable[[F], F]:
+    """Return a decorator that adds `-o` and `--json`. The command receives `as_json`, which is true if it prints a
+    document (`print_json`): as JSON, as YAML, or as the document's ids. `ids`: the document has ids.
+
+    With `tables` (wide, name), the command receives `output`, and prints these itself. Other commands print their
+    tables with `print_table`, which follows `wide`. `default` is the format without an option.
+    """
+    kinds = tables or (("wide", "name") if ids else ("wide",))
+
+    def add(command: F) -> F:
+        command = click.option("--json", "as_json", is_flag=True, callback=_is_document, help="Print JSON.")(command)
+        return click.option(
+            "-o",
+            "--output",
+            type=click.Choice(["table", *kinds, "json", "yaml"]),
+            default=default,
+            show_default=True,
+            expose_value=bool(tables),
+            is_eager=True,
+            callback=_chosen,
+            help="; ".join(f"{each}: {_KINDS[each]}" for each in kinds),
+        )(command)
+
+    return add
+
+
+def _chosen(context: click.Context, _option: click.Parameter, output: str) -> str:
+    context.meta[_OUTPUT] = output
+    return output
+
+
+def _is_document(context: click.Context, _option: click.Parameter, given: bool) -> bool:
+    if given:
+        context.meta[_OUTPUT] = "json"
+    chosen = context.meta.get(_OUTPUT)
+    return chosen in ("json", "yaml") or (chosen == "name" and "output" not in context.params)
+
+
+def form() -> str | None:
+    """Return the format that this command prints: table, wide, name, json or yaml. None for a command without `-o`."""
+    context = click.get_current_context(silent=True)
+    found: str | None = None if context is None else context.meta.get(_OUTPUT)
     return found
 
 
@@ -78,6 +152,12 @@ class UsageError(CliError):
     """A failure that the caller can correct; exit code 2."""
 
     exit_code = 2
+
+
+class InterruptedCliError(CliError):
+    """Ctrl-C."""
+
+    exit_code = INTERRUPTED
 
 
 class WaitTimeoutError(CliError):
@@ -101,11 +181,15 @@ class _WithExample(click.Command):
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         """Read the arguments. Raises UsageError, so that all errors have the same form."""
         try:
-            return super().make_context(*args, **extra)
+            made = super().make_context(*args, **extra)
+            for param in self.params:
+                if (given := made.params.get(param.name or "")) != given:
+                    raise click.BadParameter("NaN is not a number", made, param)
         except click.exceptions.NoArgsIsHelpError:
             raise  # prints the help
         except click.UsageError as error:
             raise UsageError(usage_text(error)) from error
+        return made
 
     def get_short_help_str(self, limit: int = 0) -> str:
         """Return the whole first sentence of the help for the list of commands, which wraps it."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-FORMS = "today, yesterday, 15m, 3h, 2d (ago), 02:30, 2026-11-21, 2026-11-21 02:30, or ISO-8601 with an offset"
+FORMS = "today, yesterday 09:00, 15m, 3h, 2d (ago), 02:30, 2026-11-21, 2026-11-21 02:30, or ISO-8601 with an offset"
 _INSTANT = re.compile(r"\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?Z")
 NIGHT_BEGINS, NIGHT_ENDS = time(18), time(8)
 
@@ -26,10 +26,11 @@ def instant_of(text: str, zone: tzinfo, now: datetime) -> datetime:
     if (ago := re.fullmatch(r"(\d{1,6})([smhd])", text)) is not None:
         return now - timedelta(**{UNITS[ago[2]]: int(ago[1])})
     try:
-        if re.fullmatch(r"\d{1,2}:\d{2}(:\d{2})?", text):
-            at = time.fromisoformat(text.zfill(5) if text.count(":") == 1 else text.zfill(8))
+        if clock := re.fullmatch(r"(today |yesterday )?(\d{1,2}:\d{2}(?::\d{2})?)", text):
+            at = time.fromisoformat(clock[2].zfill(5 if clock[2].count(":") == 1 else 8))
+            before = datetime.combine(here.date() - timedelta(days=1), at, zone)
             found = datetime.combine(here.date(), at, zone)
-            return found if found <= now else datetime.combine(here.date() - timedelta(days=1), at, zone)
+            return before if clock[1] == "yesterday " or (not clock[1] and found > now) else found
         found = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(f"{text!r} is not a time; write {FORMS}") from None

@@ -30,8 +30,8 @@ from duecourse.client.calls import (
 from duecourse.client.deadline import Deadline
 from duecourse.client.errors import NOT_OURS, ApiError, ApiUnreachableError, problem_of
 from duecourse.client.methods import Methods
-from duecourse.client.pagination import Page, Searched, Total
-from duecourse.client.reading import Answer, instant
+from duecourse.client.pagination import Page, Total
+from duecourse.client.reading import Answer
 
 TIMEOUT_SECONDS = 30.0
 RETRIES = 4
@@ -139,7 +139,6 @@ class PageParts(TypedDict, Generic[A]):
     items: tuple[A, ...]
     next_cursor: str | None
     total: Total | None
-    searched: Searched | None
 
 
 def page(answer: ApiAnswer, kind: type[A]) -> PageParts[A]:
@@ -147,12 +146,11 @@ def page(answer: ApiAnswer, kind: type[A]) -> PageParts[A]:
 
     def read() -> PageParts[A]:
         document = answer.document
-        total, searched = document.get("total"), document.get("searched")
+        total = document.get("total")
         return {
             "items": tuple(map(kind.from_document, document["items"])),
             "next_cursor": document.get("next_cursor"),
             "total": total and Total(total["matching"], total["searched"], total["complete"]),
-            "searched": searched and Searched(instant(searched["complete_from"]), searched["jobs"]),
         }
 
     return _read(answer, read)

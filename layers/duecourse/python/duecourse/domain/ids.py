@@ -86,16 +86,16 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def key_line(key: str) -> str:
+def key_queue(key: str) -> str:
     """Return the name under which a concurrency key has locks and a wait queue, as a job has them under its id. No id
     contains a `*`.
     """
     return f"*{key}"
 
 
-def is_key_line(line: str) -> bool:
-    """Return whether this is the name of a concurrency key (`key_line`), and not the id of a job."""
-    return line.startswith("*")
+def is_key_queue(queue: str) -> bool:
+    """Return whether this is the name of a concurrency key (`key_queue`), and not the id of a job."""
+    return queue.startswith("*")
 
 
 @dataclass(frozen=True, slots=True)

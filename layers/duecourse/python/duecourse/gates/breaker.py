@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, millisecond, to_iso
@@ -23,14 +23,17 @@ from duecourse.domain.runs.rendering import as_key
 from duecourse.domain.runs.states import Running
 from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome
 from duecourse.domain.targets.template import TemplateError
-from duecourse.gates.gate import SPREAD_SECONDS, At, Ended, Gate, Note, Pass, Said, Starting, Write, replacing, share_of
+from duecourse.gates.gate import SPREAD_SECONDS, At, CallEnd, Gate, Note, Pass, Starting, Write, replacing, share_of
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.stores.table import Add
+
+if TYPE_CHECKING:
+    from duecourse.domain.runs.explain import Said
 
 PROBING_SECONDS = (5.0, 30.0)
 """While a probe is in progress, other attempts try again after a time between these (seconds)."""
 
-HELD_SECONDS = 60
+FIRST_OPEN_SECONDS = 60
 """If the first probe after an operator's hold fails, the breaker opens for twice this time (seconds)."""
 
 _COUNTED = re.compile(r"http\.(429|5\d\d)|timeout|connection|tls")
@@ -155,7 +158,7 @@ def held_until(state: BreakerState, until: float) -> BreakerState:
     """
     if state.open_until >= until:
         return state
-    return BreakerState(state.failures, ceil(until), state.open_seconds or HELD_SECONDS)
+    return BreakerState(state.failures, ceil(until), state.open_seconds or FIRST_OPEN_SECONDS)
 
 
 class BreakerGate(Gate[Breaker, BreakerState]):
@@ -167,7 +170,6 @@ class BreakerGate(Gate[Breaker, BreakerState]):
     item = "BREAKER"
     limit = Breaker
     state = BreakerState
-    looks = True
     wakes = True
     not_recorded = Note("breaker_not_changed", {}, alarming=True)
 
@@ -206,7 +208,7 @@ class BreakerGate(Gate[Breaker, BreakerState]):
         """
         return replaced(state, without_probe(state)) if state.probe == run.fencing_token else None
 
-    def called(self, state: BreakerState, end: Ended[Breaker]) -> Write[BreakerState] | None:
+    def called(self, state: BreakerState, end: CallEnd[Breaker]) -> Write[BreakerState] | None:
         """Count a failure, and open or close the breaker. Repeated failures may be counted twice if the response to a
         write is lost.
         """

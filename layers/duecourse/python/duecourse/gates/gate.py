@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Job, SharedLimit
@@ -18,6 +18,9 @@ from duecourse.domain.runs.rendering import concurrency_key
 from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.stores.table import Change, Condition, changes_to, holds
+
+if TYPE_CHECKING:
+    from duecourse.domain.runs.explain import Said
 
 S = TypeVar("S")
 """The state of a gate: a dataclass whose fields are strings and integers with the defaults of an absent item."""
@@ -96,7 +99,7 @@ class Starting(Generic[L]):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended(Generic[L]):
+class CallEnd(Generic[L]):
     """The end of a call. `again`: the gate has already returned a write for this end."""
 
     run: Running
@@ -107,17 +110,12 @@ class Ended(Generic[L]):
     now: float
 
 
-Said = tuple[str, Mapping[str, object]]
-"""A sentence of an explanation, and its facts."""
-
-
 class Gate(Generic[L, S]):
     """A gate. The methods that only some gates need do nothing by default.
 
     - `name`: the field of the job with the limit, and the name of the gate in records and documents.
     - `item`: the sort key of the gate's item, in the partition of the key.
     - `limit`, `state`: the types of the limit and of the state.
-    - `looks`: the gate is also asked, with `look`, before the run takes what it would keep while it waits.
     - `keeps`: a run that waits keeps its instant; the gate is asked again only then.
     - `pauses`: the gate can make the runs of its key wait because a target has requested this (Retry-After).
     - `wakes`: runs that wait try again when an operator lets attempts start.
@@ -128,7 +126,6 @@ class Gate(Generic[L, S]):
     item: ClassVar[str]
     limit: type[L]
     state: type[S]
-    looks: ClassVar[bool] = False
     keeps: ClassVar[bool] = False
     pauses: ClassVar[bool] = False
     wakes: ClassVar[bool] = False
@@ -143,7 +140,9 @@ class Gate(Generic[L, S]):
         return outcome is None
 
     def look(self, state: S, start: Starting[L]) -> Pass | At:
-        """Decide whether the attempt may go on to the next gates. Nothing is written."""
+        """Decide whether the attempt may go on to the next gates, before the run takes what it would keep while it
+        waits. Nothing is written.
+        """
         return Pass()
 
     @abstractmethod
@@ -155,7 +154,7 @@ class Gate(Generic[L, S]):
         entered.
         """
 
-    def called(self, state: S, end: Ended[L]) -> Write[S] | None:
+    def called(self, state: S, end: CallEnd[L]) -> Write[S] | None:
         """Record the outcome of the call. `state` is the state after the attempt entered."""
 
     @abstractmethod

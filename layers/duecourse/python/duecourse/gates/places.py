@@ -2,7 +2,7 @@
 
 The lock of a job is held from a run's first start to its final record, which releases it without another write. So the
 lock is read with its holder's record before it is taken. A job with a limit of n active runs has n locks, its places. A
-concurrency key also has places (see `key_line`). A run takes the lock of its job first, and keeps it while it waits for
+concurrency key also has places (`key_queue`). A run takes the lock of its job first, and keeps it while it waits for
 its key. A run may take a place if another place remains free for each run that is ahead of it in the wait queue.
 """
 
@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from duecourse.domain.ids import OfRun, key_line
+from duecourse.domain.ids import OfRun, key_queue
 from duecourse.domain.jobs.job import Job, JobSnapshot, Lane
 from duecourse.domain.runs.decision import RetryLater, Start
 from duecourse.domain.runs.overlap import (
-    PAUSE,
+    PAUSE_PLACE,
     Lock,
     LockRequest,
     QueuePosition,
@@ -63,20 +63,26 @@ MAX_CALLS = 10
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """This run may start. Calls of earlier runs that began before `called_until` may still be in progress."""
+    """This run may start. Calls of earlier runs that began before `called_until` may still be in progress. `ended` is
+    the final record of the run that had the lock: it cannot start again while this run has the lock.
+    """
 
     called_until: float | None = None
+    ended: Run | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of a job that limits its active runs, or of a concurrency key (`job` is None)."""
+    """The places of a job that limits its active runs, or of a concurrency key (`job` is None). `ended` is a final
+    record that need not be read again.
+    """
 
     tenant: str
-    line: str
+    wait_queue: str
     limit: int
     job: Job | None = None
     key: str = ""
+    ended: Run | None = None
 
 
 LockResult = Held | Skip | RetryLater | Wait | Conflict
@@ -95,10 +101,12 @@ class Overlaps:
     clock: Clock
     released_from: int = RELEASED_FROM
 
-    def take(self, job: Job, start: Start, lease_until: float, *, again: bool = False) -> LockResult:
+    def take(
+        self, job: Job, start: Start, lease_until: float, *, again: bool = False, before: int | None = None
+    ) -> LockResult:
         """Take the lock for a start, if necessary from a holder that is final or lost. Idempotent for the holder, but a
         late message does not take the lock from a later start of its run. `again`: the message has waited for the
-        holder to begin.
+        holder to begin. `before` is the occurrence whose run has probably ended as the holder.
         """
         run, previous = start.run, start.previous
         if not job.needs_lock:
@@ -118,28 +126,28 @@ class Overlaps:
         fresh = isinstance(continued, Queued | None)
         if isinstance(previous, Final):
             wanted = self._after(wanted, previous)
-        return self._take(job, wanted, LockRequest(run.name.local, job.overlap, fresh, again), previous)
+        return self._take(job, wanted, LockRequest(run.name.local, job.overlap, fresh, again), previous, before)
 
-    def take_key(self, start: Start, key: str, limit: int, lease_until: float) -> LockResult:
-        """Take a place of a concurrency key for a start, as `take` takes the lock of a job. `limit` is the limit of the
-        job; a stored limit of the key replaces it.
+    def take_key(self, start: Start, key: str, limit: int, lease_until: float, ended: Run | None) -> LockResult:
+        """Take one of the `limit` places of a concurrency key for a start, as `take` takes the lock of a job. `ended`
+        is what `take` has returned.
         """
         run, previous, continued = start.run, start.previous, start.continued
         in_turn = continued is None or (
             isinstance(continued, Queued) and (continued.wait is None or continued.key is None)
         )
-        wanted = Lock(holder_of(run, key_line(key)), lease_until, rank_of_start(run, previous))
-        places = self._places_of_key(run.tenant, key, limit)
+        wanted = Lock(holder_of(run, key_queue(key)), lease_until, rank_of_start(run, previous))
+        places = Places(run.tenant, key_queue(key), limit, key=key, ended=ended)
         return self._take_place(places, wanted, previous, run if in_turn else None)
 
-    def free_beside(self, job: Job, run: Run, line: str, limit: int | None) -> Callable[[], int] | None:
+    def free_beside(self, job: Job, run: Run, queue: str, limit: int | None) -> Callable[[], int] | None:
         """Return a function that counts the runs of a wait queue that may start in addition to `run`, which has left
         it. None: no run may start. `limit` is the limit of the run's key.
         """
-        if line == run.job_id:
+        if queue == run.job_id:
             alone = job.needs_lock and (job.active_limit or 1) == 1
             return None if alone else partial(self.free, job)
-        if run.key is None or line != key_line(run.key):  # the run has moved to another wait queue
+        if run.key is None or queue != key_queue(run.key):  # the run has moved to another wait queue
             return lambda: 1
         if self._places_of_key(run.tenant, run.key, limit or 1).limit <= 1:
             return None
@@ -148,14 +156,14 @@ class Overlaps:
     def free_of_key(self, tenant: str, key: str, limit: int) -> int:
         """Return how many runs with the key may start now. `limit` is the same as in `take_key`."""
         places = self._places_of_key(tenant, key, limit)
-        held = self.runs.locks(tenant, places.line)
+        held = self.runs.locks(tenant, places.wait_queue)
         return 0 if is_paused(held, self.clock.now()) else self._free(places, held)
 
     def pause_key(self, tenant: str, key: str, until: float) -> None:
         """Start no run with the key before `until` (UTC seconds). Raises KeyBusyError."""
         pause, standing = Lock("", until), None
         for _ in range(1 + MAX_TAKE_OVERS):
-            standing = self.runs.lock(tenant, key_line(key), pause, standing, place=PAUSE)
+            standing = self.runs.lock(tenant, key_queue(key), pause, standing, place=PAUSE_PLACE)
             if standing is None or standing.until >= until:
                 return
         raise KeyBusyError(key)
@@ -164,15 +172,15 @@ class Overlaps:
         """Return the taken places of a key, each with the record of the run that has it (None: it is about to
         start).
         """
-        held, now = self.runs.locks(tenant, key_line(key)), self.clock.now()
-        records = self._records(tenant, key_line(key), held)
+        held, now = self.runs.locks(tenant, key_queue(key)), self.clock.now()
+        records = self._records(tenant, key_queue(key), held)
         found = {place: (lock, records.get(lock.holder)) for place, lock in held.items() if lock.holder}
         return {place: each for place, each in found.items() if has_place(*each, key, now=now)}
 
     def _places_of_key(self, tenant: str, key: str, limit: int) -> Places:
         stored = self.jobs.key_limits.get(tenant, key)
         limit = limit if stored is None or stored.concurrency is None else stored.concurrency
-        return Places(tenant, key_line(key), limit, key=key)
+        return Places(tenant, key_queue(key), limit, key=key)
 
     def full_at(self, job: Job) -> int | None:
         """Return the limit of the wait queue (`queue_limit`) if it is reached, else None."""
@@ -194,15 +202,21 @@ class Overlaps:
         holder = ended if mine else self._holder(job.tenant, job.id, held)
         return int(holder is not None and (has_released(held, holder) or own_job(job, holder) is None))
 
-    def _holder(self, tenant: str, line: str, held: Lock) -> Run | None:
-        name = held_by(held.holder, line)
+    def _holder(self, tenant: str, queue: str, held: Lock) -> Run | None:
+        name = held_by(held.holder, queue)
         return self.runs.get(tenant, name.job_id, name.local)
 
-    def _records(self, tenant: str, line: str, held: Mapping[int, Lock], mine: str = "") -> dict[str, Run]:
-        """Return the records of the runs that hold these locks, by holder, without the holder `mine`."""
+    def _records(
+        self, tenant: str, queue: str, held: Mapping[int, Lock], mine: str = "", ended: Run | None = None
+    ) -> dict[str, Run]:
+        """Return the records of the runs that hold these locks, by holder, without the holder `mine`. `ended` is one of
+        them that need not be read.
+        """
         holders = {lock.holder for lock in held.values()} - {"", mine}
-        names = {holder: held_by(holder, line) for holder in sorted(holders)}
-        found = self.runs.get_many(tenant, sorted(set(names.values()), key=str)) if names else {}
+        names = {holder: held_by(holder, queue) for holder in sorted(holders)}
+        found = {} if ended is None else {ended.name: ended}
+        if wanted := sorted(set(names.values()) - found.keys(), key=str):
+            found |= self.runs.get_many(tenant, wanted)
         return {holder: found[name] for holder, name in names.items() if name in found}
 
     def release(self, job: Job, run: Run) -> int:
@@ -220,20 +234,24 @@ class Overlaps:
                 self.runs.lock(job.tenant, job.id, free, held)
         return self.free(job, run) if job.rule.waits else 0
 
-    def release_key(self, run: Run, job: JobSnapshot) -> None:
-        """Record that a run whose attempt has ended has no place of its key. Its own record already says so."""
+    def release_key(self, run: Run, job: JobSnapshot, places: int | None) -> None:
+        """Record that a run whose attempt has ended has no place of its key. Its own record already says so. `places`
+        is the number of places of the key; None: it is read.
+        """
         if run.key is not None and not (isinstance(run, Retrying) and run.wait is not None):
             concurrency = job.concurrency if isinstance(job, Job) else None
             limit = run.identity.at_once if concurrency is None else concurrency.limit
-            self._release_place(self._places_of_key(run.tenant, run.key, limit or 1), run)
+            if places is None:
+                places = self._places_of_key(run.tenant, run.key, limit or 1).limit
+            self._release_place(Places(run.tenant, key_queue(run.key), places, key=run.key), run)
 
     def _release_place(self, places: Places, run: Run) -> None:
         if places.limit < self.released_from:
             return
-        name, free = holder_of(run, places.line), Lock("", self.clock.now())
-        for place, lock in self.runs.locks(places.tenant, places.line).items():
+        name, free = holder_of(run, places.wait_queue), Lock("", self.clock.now())
+        for place, lock in self.runs.locks(places.tenant, places.wait_queue).items():
             if lock.holder == name and lock.rank <= last_rank_before(run):
-                self.runs.lock(places.tenant, places.line, free, lock, place=place)
+                self.runs.lock(places.tenant, places.wait_queue, free, lock, place=place)
 
     def _after(self, wanted: Lock, run: Run | None, held: Lock | None = None) -> Lock:
         """Return `wanted` with the latest start of calls that may still be in progress, by this run or by the run that
@@ -251,8 +269,12 @@ class Overlaps:
         end = position_in(job.id, found[0]) if found else None
         return {"first": None, "last": end} if rule.only_newest else {"first": end, "last": None}
 
-    def _take(self, job: Job, wanted: Lock, asks: LockRequest, record: Run | None) -> LockResult:
-        held = self.runs.locked(job.tenant, job.id)
+    def _take(self, job: Job, wanted: Lock, asks: LockRequest, record: Run | None, before: int | None) -> LockResult:
+        earlier: Run | None = None
+        if before is None:
+            held = self.runs.locked(job.tenant, job.id)
+        else:
+            held, earlier = self.runs.locked_beside(job.tenant, job.id, before)
         for _ in range(MAX_TAKE_OVERS):
             after: Run | None = None
             if held is not None and held.holder == wanted.holder:
@@ -262,7 +284,10 @@ class Overlaps:
                 if not known and (own := self._holder(job.tenant, job.id, held)) != record:
                     return Conflict(own)
             elif held is not None and held.holder:
-                after = self._holder(job.tenant, job.id, held)
+                # A final record is sufficient although it may have been read before the lock: its run can only start
+                # again with a lock of a higher rank. Any other record may be older than the lock.
+                ended = earlier is not None and held.holder == earlier.name.local and has_released(held, earlier)
+                after = earlier if ended else self._holder(job.tenant, job.id, held)
                 # The runs of a deleted job with the same id do not count.
                 if after is None or own_job(job, after) is not None:
                     decision = decide_lock(held, after, asks, now=self.clock.now())
@@ -271,7 +296,7 @@ class Overlaps:
             taken = wanted if held is None else self._after(wanted, after, held)
             held = self.runs.lock(job.tenant, job.id, taken, held)
             if held is None:
-                return Held(taken.called_until)
+                return Held(taken.called_until, after if isinstance(after, Final) else None)
         return Wait("its holder changed repeatedly")
 
     def _take_place(self, places: Places, wanted: Lock, record: Run | None, in_turn: OfRun | None) -> LockResult:
@@ -279,18 +304,18 @@ class Overlaps:
         end, even beyond a lowered limit, but a pause delays its next attempt too. A run that is `in_turn` leaves places
         for the runs ahead of it.
         """
-        tenant, line = places.tenant, places.line
-        ahead = [] if in_turn is None else self._ahead(places, in_turn)
+        tenant, queue = places.tenant, places.wait_queue
+        ahead, read = ([], None) if in_turn is None else self._ahead(places, in_turn)
         if len(ahead) >= MAX_CALLS:
             return Wait(f"{ahead[0]} and others start before it")
         for _ in range(MAX_TAKE_OVERS):
-            held = self.runs.locks(tenant, line)
+            held, read = self.runs.locks(tenant, queue) if read is None else read, None
             paused = is_paused(held, self.clock.now())
             limit = 0 if paused else places.limit
             mine = {place: lock for place, lock in held.items() if lock.holder == wanted.holder}
             # As in `_take`. The run may have several places: its starts of two messages at once, or before a redrive.
             known = record is not None and all(lock.rank <= wanted.rank for lock in mine.values())
-            if mine and not known and (own := self._holder(tenant, line, next(iter(mine.values())))) != record:
+            if mine and not known and (own := self._holder(tenant, queue, next(iter(mine.values())))) != record:
                 return Conflict(own)
             active = self._taken(places, held, wanted.holder, record, ahead)
             kept = min(mine.keys() & active, default=None)
@@ -305,22 +330,26 @@ class Overlaps:
             # behind. The write of `place` would not detect this.
             lost = [each for each, lock in held.items() if each >= places.limit and lock.holder and each not in active]
             empty = Lock("", self.clock.now())
-            if any(self.runs.lock(tenant, line, empty, held[each], place=each) is not None for each in lost):
+            if any(self.runs.lock(tenant, queue, empty, held[each], place=each) is not None for each in lost):
                 continue
-            if self.runs.lock(tenant, line, wanted, held.get(place), place=place) is None:
+            if self.runs.lock(tenant, queue, wanted, held.get(place), place=place) is None:
                 return Held()
         return Wait("the places changed repeatedly")
 
-    def _ahead(self, places: Places, run: OfRun) -> list[str]:
+    def _ahead(self, places: Places, run: OfRun) -> tuple[list[str], dict[int, Lock] | None]:
         """Return the runs ahead of this one in the wait queue, by the names under which they would hold a place; at
-        most MAX_CALLS.
+        most MAX_CALLS. If a key has fewer places, its locks are in the same request.
         """
-        line, mine = places.line, position_in(places.line, run)
-        first = self.wait_queues.waiting(places.tenant, line, limit=min(max(places.limit, 1), MAX_CALLS))
-        return [each.local for each in (position_in(line, message) for message in first) if each < mine]
+        tenant, queue, held = places.tenant, places.wait_queue, None
+        if places.job is None and places.limit < MAX_CALLS:
+            first, held = self.wait_queues.first_and_places(tenant, places.key, max(places.limit, 1))
+        else:
+            first = self.wait_queues.waiting(tenant, queue, limit=min(max(places.limit, 1), MAX_CALLS))
+        mine = position_in(queue, run)
+        return [each.local for each in (position_in(queue, message) for message in first) if each < mine], held
 
     def _free(self, places: Places, held: dict[int, Lock], ended: Run | None = None) -> int:
-        name = "" if ended is None else holder_of(ended, places.line)
+        name = "" if ended is None else holder_of(ended, places.wait_queue)
         return max(places.limit - len(self._taken(places, held, name, ended)), 0)
 
     def _taken(
@@ -341,7 +370,7 @@ class Overlaps:
         (copies of its message, or a redrive); only the last one counts.
         """
         now, job = self.clock.now(), places.job
-        records = self._records(places.tenant, places.line, held, mine)
+        records = self._records(places.tenant, places.wait_queue, held, mine, places.ended)
         active: dict[str, int] = {}
         for place, lock in sorted(held.items(), key=lambda each: (each[1].rank, each[1].until)):
             if not lock.holder:

@@ -2,7 +2,7 @@
 waiting run.
 
 A start is counted when it begins, never before: `paid` moves by one interval. A run that may not start yet gets the
-next free instant (`line`), one interval after the previous one. It waits without a worker, and its start is counted
+next free instant (`given`), one interval after the previous one. It waits without a worker, and its start is counted
 when its message returns. So a run that is late, repeated or lost delays other runs by at most one interval, and runs
 that are late together wait again.
 
@@ -24,11 +24,11 @@ from duecourse.gates.gate import At, Gate, Pass, Starting, Write, replacing
 from duecourse.stores import table
 from duecourse.stores.table import Absent, Between, Compare, Condition, Set, all_of, any_of, equal
 
-LINE_SECONDS = 900
+AHEAD_SECONDS = 900
 """The maximum time (seconds) until the instant of a waiting run: the maximum delay of a queue."""
 
 AGAIN_SECONDS = 600
-"""If no instant is free, a run tries again after a time between this (seconds) and LINE_SECONDS, so that the runs do
+"""If no instant is free, a run tries again after a time between this (seconds) and AHEAD_SECONDS, so that the runs do
 not all try at once.
 """
 
@@ -36,12 +36,12 @@ not all try at once.
 @dataclass(frozen=True, slots=True)
 class Spent:
     """The starts of a rate key (UTC microseconds, 0: none): `paid` is when the counted starts are used up, one every
-    `step` (microseconds), and `line` is the last instant that was given to a waiting run. No attempt starts before
+    `step` (microseconds), and `given` is the last instant that was given to a waiting run. No attempt starts before
     `held`, because the target requested a pause.
     """
 
     paid: int = 0
-    line: int = 0
+    given: int = 0
     step: int = 0
     held: int = 0
 
@@ -69,13 +69,13 @@ class Recount:
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class PauseKey:
     """Set `held` to `until` if it is earlier."""
 
     until: int
 
 
-Change = Move | Recount | Hold
+Change = Move | Recount | PauseKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Adapt:
 
 
 @dataclass(frozen=True, slots=True)
-class JoinLine:
+class TakeInstant:
     """The run waits for the instant that it gets once `move` is written."""
 
     move: Move
@@ -118,7 +118,7 @@ def interval(rate: Rate) -> int:
 
 def decide_rate(
     spent: Spent, rate: Rate, *, now: float, hold_seconds: float, in_turn: bool, draw: float, stored: bool = False
-) -> Pay | Adapt | JoinLine | AskAgain:
+) -> Pay | Adapt | TakeInstant | AskAgain:
     """Decide whether an attempt may start. `spent` may be stale: each move has a condition. `in_turn`: the run has
     waited for its instant. A worker waits at most `hold_seconds` for the start. `draw` is a random number in [0, 1).
     `stored`: the rate is that of all jobs with the key.
@@ -131,29 +131,29 @@ def decide_rate(
         if adapted is not None:
             return Adapt(Recount(spent, adapted))
     slower = step > counted and spent.paid > at  # it pays once enough starts are used up at the faster rate
-    spare, soon, last = (rate.burst - 1) * step, at if slower else at + held, at + micro(LINE_SECONDS)
+    spare, soon, last = (rate.burst - 1) * step, at if slower else at + held, at + micro(AHEAD_SECONDS)
     free_at = max(at, spent.paid - (rate.burst - 1) * counted, spent.held)
     # The message of the run with the last instant may be late: a queue delays it by whole seconds.
-    if free_at <= soon and spent.held <= at and (in_turn or spent.line + min(step, counted) <= at):
+    if free_at <= soon and spent.held <= at and (in_turn or spent.given + min(step, counted) <= at):
         if slower:
             paid = at + ceil((spent.paid - at) * step / counted) + step
             return Pay(Recount(spent, replace(spent, paid=paid, step=step)))
         begins = spent.paid <= at
         return Pay(Move("paid", at + begins, soon + spare, step, at + step if begins else None))
-    if max(free_at, spent.line + step) > last:
-        return AskAgain(now + AGAIN_SECONDS + (LINE_SECONDS - AGAIN_SECONDS) * draw)
+    if max(free_at, spent.given + step) > last:
+        return AskAgain(now + AGAIN_SECONDS + (AHEAD_SECONDS - AGAIN_SECONDS) * draw)
     first = free_at - step
-    return JoinLine(Move("line", first, last - step, step, free_at if spent.line < first else None))
+    return TakeInstant(Move("given", first, last - step, step, free_at if spent.given < first else None))
 
 
 def _adapted(spent: Spent, step: int, at: int, most: int | None) -> Spent | None:
     """Return the counters as counted with `step` from `at` on, and `paid` at most `most`. None if they are used up."""
-    owed, line, counted = max(spent.paid - at, 0), max(spent.line - at, 0), spent.step or step
-    if not owed and not line:
+    owed, given, counted = max(spent.paid - at, 0), max(spent.given - at, 0), spent.step or step
+    if not owed and not given:
         return None
     paid = at + ceil(owed * step / counted)
-    paid, line = paid if most is None else min(paid, most), min(spent.line, at + line * step // counted)
-    return replace(spent, paid=paid, line=line, step=step)
+    paid, given = paid if most is None else min(paid, most), min(spent.given, at + given * step // counted)
+    return replace(spent, paid=paid, given=given, step=step)
 
 
 def start_paid_by(spent: Spent, rate: Rate) -> float:
@@ -183,8 +183,8 @@ class RateGate(Gate[Rate, Spent]):
         match decision:
             case Pay(move):
                 return write_of(move, lambda after: Pass(max(now, start_paid_by(after, rate))))
-            case JoinLine(move):
-                return write_of(move, lambda after: At(after.line / 1_000_000, in_turn=True))
+            case TakeInstant(move):
+                return write_of(move, lambda after: At(after.given / 1_000_000, in_turn=True))
             case Adapt(move):
                 return write_of(move)
             case AskAgain(at):
@@ -192,7 +192,7 @@ class RateGate(Gate[Rate, Spent]):
 
     def held(self, state: Spent, until: float) -> Write[Spent] | None:
         """Set `held`, unless it is later."""
-        return None if state.held >= micro(until) else write_of(Hold(micro(until)))
+        return None if state.held >= micro(until) else write_of(PauseKey(micro(until)))
 
     def opened(self, state: Spent, now: float) -> Write[Spent] | None:
         """Clear `held`."""
@@ -203,7 +203,7 @@ class RateGate(Gate[Rate, Spent]):
         return state.held / 1_000_000
 
 
-SPENT = ("paid", "line", "step", "held")
+SPENT = ("paid", "given", "step", "held")
 """The fields of `Spent`."""
 
 
@@ -214,7 +214,7 @@ def write_of(move: Change, then: Callable[[Spent], Pass | At] | None = None) -> 
             condition, changes = _moved(move)
         case Recount(before, after):
             condition, changes = replacing(SPENT, before, after)
-        case Hold(until):
+        case PauseKey(until):
             condition, changes = any_of(Absent("held"), Compare("held", "<", until)), (Set("held", until),)
     return Write(changes, condition, then)
 

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import RetryLater, Start
-from duecourse.domain.runs.overlap import Skip, Wait
+from duecourse.domain.runs.overlap import KeyLimit, Skip, Wait
 from duecourse.domain.runs.rendering import Prepared
 from duecourse.domain.runs.states import Queued, Retrying, Run
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.domain.targets.template import TemplateError
-from duecourse.gates.gate import At, Ended, Gate, KeyBusyError, Note, Starting, Write
+from duecourse.gates.gate import At, CallEnd, Gate, KeyBusyError, Note, Starting, Write
 from duecourse.gates.key import key_of, limit_of, with_priority
 from duecourse.gates.order import TIMED
 from duecourse.gates.places import Held, Overlaps
@@ -53,35 +53,34 @@ AnyGate = Gate[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """A gate of an attempt, its key, and its state when the attempt looked at it or entered."""
+    """A gate of an attempt, its key and the limit for it, and its state when it was read or the attempt entered.
+    `stored`: the limit applies to all jobs with the key.
+    """
 
     gate: AnyGate
     key: str
     state: Any
+    limit: Any
+    stored: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
     """A start that may go on to the next gate. It has the lock of its job, and what the gates before have given it.
 
-    `waited`: the run has waited before. `prepared`: the job as this run calls it, if it was read; a failure if nothing
-    can be called. In this case the attempt starts and fails.
+    `waited`: the run has waited before. `ended`: see `Held`. `prepared`: the job as this run calls it, if it was read;
+    a failure if nothing can be called. In this case the attempt starts and fails, and no gate is asked. `key` has this
+    number of `places` (None: the run needs none).
     """
 
     start: Start
     job: Job
     waited: bool
+    ended: Run | None = None
     prepared: Prepared | Failed | None = None
     tickets: tuple[Ticket, ...] = ()
-
-    def ticket(self, gate: AnyGate) -> Ticket | None:
-        """Return the ticket of a gate."""
-        return next((each for each in self.tickets if each.gate is gate), None)
-
-    def with_ticket(self, ticket: Ticket) -> Admitted:
-        """Return the start with another ticket, which replaces that of the same gate."""
-        others = tuple(each for each in self.tickets if each.gate is not ticket.gate)
-        return replace(self, tickets=(*others, ticket))
+    key: str = ""
+    places: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,44 +166,56 @@ class Gates:
     randomness: Randomness
 
     def admit(self, admitted: Admitted, lease_until: float) -> Admitted | Delayed | KeyWait | Conflict:
-        """Ask the gates. Some are read before the run takes what it would keep while it waits; a start is paid last."""
-        looked = self._look(admitted)
-        placed = self._take_place(looked, lease_until) if isinstance(looked, Admitted) else looked
+        """Ask the gates. Some are asked before the run takes what it would keep while it waits; a start is paid
+        last.
+        """
+        admitted = self._read(admitted)
+        if isinstance(admitted.prepared, Failed):  # nothing is called
+            return admitted
+        for ticket in admitted.tickets:
+            decision = ticket.gate.look(ticket.state, self._starting(ticket, admitted))
+            if isinstance(decision, At):
+                return Delayed(ticket.gate, ticket.key, decision, admitted)
+        placed = self._take_place(admitted, lease_until)
         return self._enter_all(placed) if isinstance(placed, Admitted) else placed
 
-    def _look(self, admitted: Admitted) -> Admitted | Delayed:
-        for gate in self.items.gates:
-            if not gate.looks or not _applies(gate, admitted):
-                continue
-            admitted, ticket = self._at(gate, admitted)
-            if ticket is None:
-                continue
-            ticket = replace(ticket, state=self.items.wait_queues.state(admitted.job.tenant, ticket.key, gate))
-            decision = gate.look(
-                ticket.state, self._starting(ticket, admitted, self._limit(gate, ticket.key, admitted.job, None))
-            )
-            if isinstance(decision, At):
-                return Delayed(gate, ticket.key, decision, admitted)
-            admitted = admitted.with_ticket(ticket)
-        return admitted
+    def _read(self, admitted: Admitted) -> Admitted:
+        """Return the start with the tickets of its gates, and the number of places of its key. The items are read in
+        one request, so a later gate may see an older state; its writes have conditions.
+        """
+        run, job = admitted.start.run, admitted.job
+        gates = [] if run.is_workflow else [each for each in self.items.gates if getattr(job, each.name) is not None]
+        keys, key, places = list[str](), run.name.own_key, limit_of(run, job)
+        if gates or (places is not None and job.concurrency is not None):
+            prepared = self.prepared(job, run)
+            if isinstance(prepared, Failed):
+                return replace(admitted, prepared=prepared)
+            try:
+                keys = [gate.key(getattr(job, gate.name), prepared.job) for gate in gates]
+                key = key if job.concurrency is None else key_of(job.concurrency, prepared.job)
+            except TemplateError as problem:
+                return replace(admitted, prepared=Failed(str(problem), retryable=False, code=problem.code))
+            admitted = replace(admitted, prepared=prepared)
+        asked = list(zip(keys, gates, strict=True))
+        limited = {each for each, gate in asked if gate.reads_limit(None)} | (set() if places is None else {key})
+        states, limits = self.items.wait_queues.read(job.tenant, asked, limited)
+        tickets = (
+            Ticket(gate, each, state, *_limit(gate, each, job, limits.get(each) if gate.reads_limit(None) else None))
+            for (each, gate), state in zip(asked, states, strict=True)
+        )
+        if places is not None and key in limits and (stored := limits[key].concurrency) is not None:
+            places = stored
+        return replace(admitted, tickets=tuple(tickets), key=key, places=places)
 
     def _take_place(self, admitted: Admitted, lease_until: float) -> Admitted | KeyWait | Conflict:
         """Return the start with a place of its key, if it needs one."""
-        run, job = admitted.start.run, admitted.job
-        if (limit := limit_of(run, job)) is None or isinstance(admitted.prepared, Failed):
+        key, places = admitted.key, admitted.places
+        if places is None:
             return admitted
-        prepared: Prepared | Failed | None = admitted.prepared
-        key = run.name.own_key
-        if job.concurrency is not None:
-            prepared = admitted.prepared or self.prepared(job, run)
-            found = rendered(prepared, partial(key_of, job.concurrency))
-            if isinstance(found, Failed):  # nothing is called
-                return replace(admitted, prepared=found)
-            key = found
-        start = with_priority(admitted.start, job, key)
-        match self.places.take_key(start, key, limit, lease_until):
+        start = with_priority(admitted.start, admitted.job, key)
+        match self.places.take_key(start, key, places, lease_until, admitted.ended):
             case Held():
-                return replace(admitted, start=replace(start, run=replace(start.run, key=key)), prepared=prepared)
+                return replace(admitted, start=replace(start, run=replace(start.run, key=key)))
             case Wait() as wait:
                 return KeyWait(wait, start, key)
             case Conflict() as past:
@@ -213,19 +224,13 @@ class Gates:
                 raise AssertionError("a run waits for its key")
 
     def _enter_all(self, admitted: Admitted) -> Admitted | Delayed:
-        for gate in self.items.gates:
-            if not _applies(gate, admitted):
-                continue
-            ticket = admitted.ticket(gate)
-            if ticket is None:
-                admitted, ticket = self._at(gate, admitted)
-            if ticket is None:
-                continue
+        tickets = list[Ticket]()
+        for ticket in admitted.tickets:
             entered = self._enter(ticket, admitted)
             if isinstance(entered, Delayed):
                 return entered
-            admitted = admitted.with_ticket(entered)
-        return admitted
+            tickets.append(entered)
+        return replace(admitted, tickets=tuple(tickets))
 
     def not_started(self, admitted: Admitted) -> None:
         """Give back what the gates can take back, because the start was not recorded."""
@@ -237,44 +242,36 @@ class Gates:
 
     def called(self, ticket: Ticket, admitted: Admitted, outcome: Outcome) -> list[Note]:
         """Record the outcome of a call at one of its gates. Return what to report."""
-        notes, state, run = list[Note](), ticket.state, admitted.start.run
-        limit = self._limit(ticket.gate, ticket.key, admitted.job, outcome)[0]
+        notes, gate, key, state = list[Note](), ticket.gate, ticket.key, ticket.state
+        run, job, limit = admitted.start.run, admitted.job, ticket.limit
+        if gate.reads_limit(outcome):
+            limit, _ = _limit(gate, key, job, self.jobs.key_limits.get(job.tenant, key))
         for number in range(1 + MAX_WRITES):
             now = self.clock.now()
-            write = ticket.gate.called(state, Ended(run, ticket.key, limit, outcome, number > 0, now))
+            write = gate.called(state, CallEnd(run, key, limit, outcome, number > 0, now))
             if write is None:
                 break
-            made, state = self.items.write(run.tenant, ticket.key, ticket.gate, write, now)
+            made, state = self.items.write(run.tenant, key, gate, write, now)
             if made and write.note is not None:
                 notes.append(write.note)
         return notes
 
-    def _at(self, gate: AnyGate, admitted: Admitted) -> tuple[Admitted, Ticket | None]:
-        """Return the ticket of a gate with its key. None if the key, and thus the call, cannot be prepared."""
-        prepared = admitted.prepared or self.prepared(admitted.job, admitted.start.run)
-        key = rendered(prepared, partial(gate.key, getattr(admitted.job, gate.name)))
-        if isinstance(key, Failed):
-            return replace(admitted, prepared=key), None
-        return replace(admitted, prepared=prepared), Ticket(gate, key, None)
-
     def _enter(self, ticket: Ticket, admitted: Admitted) -> Ticket | Delayed:
-        gate, key, tenant = ticket.gate, ticket.key, admitted.job.tenant
+        gate, key, state = ticket.gate, ticket.key, ticket.state
         if (standing := self._standing(ticket, admitted)) is not None:
             return Delayed(gate, key, standing, admitted)
-        limit = self._limit(gate, key, admitted.job, None)
-        state = self.items.wait_queues.state(tenant, key, gate) if ticket.state is None else ticket.state
         for _ in range(MAX_WRITES):
-            start = self._starting(ticket, admitted, limit)
+            start = self._starting(ticket, admitted)
             decision = gate.enter(state, start)
             if isinstance(decision, Write):
-                made, state = self.items.write(tenant, key, gate, decision, start.now)
+                made, state = self.items.write(admitted.job.tenant, key, gate, decision, start.now)
                 if not made or decision.then is None:
                     continue
                 decision = decision.then(state)
             if isinstance(decision, At):
                 return Delayed(gate, key, decision, admitted)
             self.clock.sleep_until(decision.at)
-            return Ticket(gate, key, state)
+            return replace(ticket, state=state)
         return Delayed(gate, key, At(self.clock.now() + BUSY_SECONDS), admitted)
 
     def _standing(self, ticket: Ticket, admitted: Admitted) -> At | None:
@@ -289,29 +286,13 @@ class Gates:
         at = run.not_before or 0.0
         return At(at, run.wait.in_turn) if at > self.clock.now() else None
 
-    def _starting(self, ticket: Ticket, admitted: Admitted, limit: tuple[Any, bool]) -> Starting[Any]:
-        now, draw, start = self.clock.now(), self.randomness.draw(), admitted.start
-        return Starting(start.run, start.continued, ticket.key, *limit, admitted.waited, GATE_HOLD_SECONDS, now, draw)
-
-    def _limit(self, gate: AnyGate, key: str, job: Job, outcome: Outcome | None) -> tuple[Any, bool]:
-        """Return the limit for the key, and whether it is stored. It is read only if the gate needs it."""
-        of_job = getattr(job, gate.name)
-        stored = self.jobs.key_limits.get(job.tenant, key) if gate.reads_limit(outcome) else None
-        common = None if stored is None else stored.limit(gate.limit)
-        return (replace(of_job, key=key), False) if common is None else (common, True)
+    def _starting(self, ticket: Ticket, admitted: Admitted) -> Starting[Any]:
+        start, key, limit, stored = admitted.start, ticket.key, ticket.limit, ticket.stored
+        now, draw = self.clock.now(), self.randomness.draw()
+        return Starting(start.run, start.continued, key, limit, stored, admitted.waited, GATE_HOLD_SECONDS, now, draw)
 
 
-def rendered(prepared: Prepared | Failed, render: Callable[[Job], str]) -> str | Failed:
-    """Return the key that is rendered for the job as the run calls it, or the failure if a value is missing."""
-    if isinstance(prepared, Failed):
-        return prepared
-    try:
-        return render(prepared.job)
-    except TemplateError as problem:
-        return Failed(str(problem), retryable=False, code=problem.code)
-
-
-def _applies(gate: AnyGate, admitted: Admitted) -> bool:
-    """Return whether the job has a limit of the gate. A workflow's run calls nothing itself."""
-    limited = getattr(admitted.job, gate.name) is not None and not admitted.start.run.is_workflow
-    return limited and not isinstance(admitted.prepared, Failed)
+def _limit(gate: AnyGate, key: str, job: Job, limits: KeyLimit | None) -> tuple[Any, bool]:
+    """Return the limit for the key, and whether it is stored."""
+    stored = None if limits is None else limits.limit(gate.limit)
+    return (replace(getattr(job, gate.name), key=key), False) if stored is None else (stored, True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duecourse.ports.basics import Background, Clock, Executor, InlineExecutor, Randomness
-from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, ShardQueue, Timer
+from duecourse.ports.cursors import BrokenCursor, Claim, Claimed, ClaimResult, ShardQueue, Timer, timer_key
 from duecourse.ports.jobs import (
     EVERY_JOB,
     NO_TERMS,
@@ -21,10 +21,10 @@ from duecourse.ports.jobs import (
     Total,
     UsedKey,
 )
-from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, Received
-from duecourse.ports.limits import BucketConflict, Depth, Depths, EventSource, QueueDepths
+from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, OutgoingOperation, Received
+from duecourse.ports.limits import BucketConflict, ConcurrencyQuota, Depth, Depths, EventSource, QueueDepths
 from duecourse.ports.maintenance import Finding, IndexPage, Undecided
-from duecourse.ports.runs import Conflict, Input, LastRun, StateMark, Watch
+from duecourse.ports.runs import Conflict, Input, LastRun, QueueWatch, StateMark
 from duecourse.ports.services import (
     THROTTLED,
     TRANSIENT,

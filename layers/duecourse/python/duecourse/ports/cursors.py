@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.runs.states import Run
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.states import Queued, Run
 from duecourse.messages import MessageKind, RunMessage
 
 
@@ -71,7 +73,7 @@ class Timer:
     @property
     def key(self) -> str:
         """The sort key, for example `WAKE#20261121T064700Z.start2`."""
-        return f"WAKE#{self.message.name.local}.{self.message.kind}{self.message.attempt}"
+        return timer_key(self.message.name, self.message.kind, self.message.attempt)
 
     @property
     def requested(self) -> bool:
@@ -80,6 +82,20 @@ class Timer:
         """
         message = self.message
         return message.kind is MessageKind.START and message.attempt == 1 and bool(message.suffix)
+
+    def queued(self, job: Job) -> Queued | None:
+        """Return the run that the timer of a manual run starts. None if it was requested for an earlier job with the
+        same id.
+        """
+        message = self.message
+        if message.generation < job.created_generation:
+            return None
+        return Queued(message.identity, lane=message.lane, attempts_allowed=job.attempts_allowed)
+
+
+def timer_key(name: RunName, kind: MessageKind = MessageKind.START, attempt: int = 1) -> str:
+    """Return the key of a run's timer; by default, of the timer that starts the run."""
+    return f"WAKE#{name.local}.{kind}{attempt}"
 
 
 class ShardQueue(Protocol):

@@ -45,11 +45,15 @@ class JobPage(Listed[Item, str]):
 
 @dataclass(frozen=True, slots=True)
 class JobCursor:
-    """A job's state (None: a state of a later release) and its cursor (None if unreadable)."""
+    """A job's state (None: a state of a later release) and its cursor. The cursor is None if it is unreadable, or if
+    the job is paused without a planned end. `stored`: it is the stored cursor, or only that one shows which runs come
+    due. Otherwise, the definition determines it (see `planned`).
+    """
 
     job_id: str
     state: JobState | None
     cursor: Cursor | None
+    stored: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,7 @@ class StoreBusyError(Exception):
 @dataclass(frozen=True, slots=True)
 class JobFilter:
     """Selects jobs of a tenant by a prefix of their id, a part of their id or name (`search`, ignoring case), tag,
-    state and owner. With `workflows`, selects only workflows.
+    state, owner, and with `ids` by their ids. With `workflows`, selects only workflows.
     """
 
     prefix: str = ""
@@ -134,11 +138,13 @@ class JobFilter:
     state: JobState | None = None
     owner: str | None = None
     workflows: bool = False
+    ids: tuple[str, ...] | None = None
 
     @property
     def sifts(self) -> bool:
-        """Whether the filter excludes jobs that an index finds: by prefix, tag, or a state other than ACTIVE."""
-        indexed = self.state is None or (self.tag is None and self.state is not JobState.ACTIVE)
+        """Whether the filter excludes jobs that an index finds: by prefix, tag, ids, or a state other than ACTIVE."""
+        by_state = self.tag is None and self.ids is None and self.state is not JobState.ACTIVE
+        indexed = self.state is None or by_state
         return not indexed or self.search is not None or self.owner is not None or self.workflows
 
     def passes(self, job_id: str, *, name: str, state: str, owner: str, workflow: bool) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from duecourse.messages import RunMessage
+from duecourse.messages import OperationMessage, RunMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,18 @@ class Outgoing:
     delay_seconds: int
 
 
+@dataclass(frozen=True, slots=True)
+class OutgoingOperation:
+    """A message that continues an operation, and its delay in seconds (0 to 900)."""
+
+    message: OperationMessage
+    delay_seconds: int
+
+
 class Lanes(Protocol):
     """The queues of the lanes."""
 
-    def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
+    def send(self, outgoing: Sequence[Outgoing | OutgoingOperation]) -> list[bool]:
         """Send each message to its lane. Return which messages were accepted, in order."""
 
 

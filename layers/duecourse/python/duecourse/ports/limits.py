@@ -50,6 +50,13 @@ class EventSource(Protocol):
         """
 
 
+class ConcurrencyQuota(Protocol):
+    """The account's quota of concurrent executions in this region."""
+
+    def executions(self) -> int:
+        """Return the quota. Raises AwsError, and KeyError for an incomplete response."""
+
+
 class Depths(Protocol):
     """The depths of the lanes."""
 

@@ -20,12 +20,15 @@ class Conflict:
 @dataclass(frozen=True, slots=True)
 class StateMark:
     """The end of a page of runs by state: the time at which its last run entered its state (UTC seconds), and the id
-    and state of that run.
+    and state of that run, and the number of its partition. `delayed`: the run is a delayed run, whose time is its due
+    time; these runs follow all others.
     """
 
     at: float
     run_id: str
     state: RunState = RunState.DEAD
+    partition: int = 0
+    delayed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class LastRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class QueueWatch:
     """The watch of a job's wait queue. `nonce` identifies its only message, sent at `at` (UTC seconds). `calls` has the
     ids of the messages that were sent to start waiting runs. An id is removed once a worker has decided about its run.
     """
@@ -54,8 +57,9 @@ class Input:
 
     `suffix` is the suffix of its runs (`.m…`, `.b…`); the suffix of a skip (`.s…`) identifies no run. `generation` is
     the job's generation at the time of the request. `fingerprint` distinguishes a repetition of the request from
-    another request with the same key. `sent`: all its messages were sent. `correlation_id` belongs to the request that
-    was sent first.
+    another request with the same key. `sent`: its messages were sent, and are not sent again. `correlation_id` belongs
+    to the request that was sent first. `workflow` is the reference of the graph with which a workflow runs an
+    occurrence again, at once. `delayed`: its run is a delayed run, which is listed across jobs until it is due.
     """
 
     suffix: str
@@ -70,3 +74,5 @@ class Input:
     backfill: Backfill | None = None
     sent: bool = False
     correlation_id: str | None = None
+    workflow: str | None = None
+    delayed: bool = False

@@ -101,7 +101,7 @@ class Notifier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OutboundEvent:
-    """An outcome of a run. `detail_type` is one of the types in domain.runs.document. `detail` is small and can be
+    """An outcome of a run. `detail_type` is one of the types in domain.runs.notices. `detail` is small and can be
     encoded as JSON.
     """
 

@@ -11,7 +11,8 @@ from duecourse.settings.functions import (
     LaneSettings,
     ReconcilerSettings,
     RepairSettings,
+    RoundSettings,
     TableSettings,
     TickSettings,
 )
-from duecourse.settings.reading import PREFIX, SettingsError
+from duecourse.settings.reading import PREFIX, FromEnvironment, SettingsError

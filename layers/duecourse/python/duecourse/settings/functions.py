@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.jobs.result_buckets import ResultBuckets
 from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.domain.targets.oidc import OidcIssuer
+from duecourse.limits import RUN_INDEX_PARTITIONS
 from duecourse.settings.reading import FromEnvironment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSettings(FromEnvironment):
-    """The settings of all functions that read jobs and runs."""
+    """The settings of all functions that read jobs and runs. A tenant's ended runs in one state are listed in
+    `run_index_partitions` partitions, successful ones only with `list_successes`. `fence`: the region of a stage with a
+    standby; the fence says whether it works.
+    """
 
     stage: str
     jobs_table: str
     runs_table: str
     shards: int
+    run_index_partitions: int = RUN_INDEX_PARTITIONS
+    list_successes: bool = True
+    fence: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +40,7 @@ class LaneSettings(TableSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rounds(LaneSettings):
+class RoundSettings(LaneSettings):
     """The settings of dispatch rounds. A cursor is read when it is due within `lookahead_seconds`, and its occurrences
     are enqueued `horizon_seconds` ahead.
     """
@@ -49,7 +57,9 @@ NO_MONITOR = "none"
 class TickSettings(FromEnvironment):
     """The settings of the tick, which starts dispatch rounds once a minute. `lookahead_seconds` is the lookahead of
     rounds. The tick watches the queues and the archive's event source. `letters_urls` has the URLs of the other
-    dead-letter queues, separated by spaces. `ping_url` is the address of an external monitor, or NO_MONITOR.
+    dead-letter queues, separated by spaces. `ping_url` is the address of an external monitor, or NO_MONITOR. `fence`:
+    as in TableSettings. `account_concurrency` is the account's quota of concurrent executions for which the stage is
+    configured.
     """
 
     stage: str
@@ -61,22 +71,28 @@ class TickSettings(FromEnvironment):
     bulk_urls: Mapping[Lane, str]
     letters_urls: str
     archive_source: str
+    account_concurrency: int
     ping_url: str
     private_targets: str
     callback_url: str
+    fence: str | None = None
+    runs_table: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DispatchSettings(_Rounds):
+class DispatchSettings(RoundSettings):
     """The settings of the dispatcher, which runs a round of one shard."""
 
     bus_name: str
+    short_timeouts: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExecuteSettings(LaneSettings):
-    """The settings of the workers of one lane. `max_receive_count` comes from the lane's redrive policy. A run that
-    starts later than `late_seconds` is late. The workers of one lane also receive the callbacks (`callback_url`).
+class ExecuteSettings(RoundSettings):
+    """The settings of the workers of one lane. `max_receive_count` comes from the lane's redrive policy. More failed
+    attempts than `failed_share` of the started ones set off an alarm. The workers of one lane also receive the
+    callbacks (`callback_url`). The workers of another one carry out operations, within the tenant's
+    `requests_per_second` and `burst`.
     """
 
     lane: Lane
@@ -84,7 +100,7 @@ class ExecuteSettings(LaneSettings):
     bulk_url: str
     deaths_topic_arn: str
     max_receive_count: int
-    late_seconds: int
+    failed_share: float
     private_targets: str
     bus_name: str
     results_bucket: str
@@ -96,6 +112,8 @@ class ExecuteSettings(LaneSettings):
     secret_store: str
     allowed_targets: AllowedTargets
     callback_url: str
+    requests_per_second: int
+    burst: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +123,8 @@ class ReconcilerSettings(LaneSettings):
     dead_letter_queue_url: str
     deaths_topic_arn: str
     bus_name: str
+    results_bucket: ClassVar[str] = ""
+    result_buckets: ClassVar[ResultBuckets] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +136,7 @@ class ArchiveSettings(FromEnvironment):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepairSettings(_Rounds):
+class RepairSettings(RoundSettings):
     """The settings of index repair: it scans the jobs table every `repair_hours`, and removes completed jobs that are
     older than `completed_job_retention_days` and have no history. `seats`: as in the API, since it edits jobs. With an
     `operator_tenant`, it counts the figures of all tenants.
@@ -129,7 +149,7 @@ class RepairSettings(_Rounds):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AuditSettings(_Rounds):
+class AuditSettings(RoundSettings):
     """The settings of the completeness audit: each hour it examines one of `audit_segments`
     segments of the jobs table.
     """
@@ -144,6 +164,8 @@ class CallbackSettings(TableSettings):
     """
 
     callback_url: str
+    caller_waits: ClassVar[bool] = True
+    short_timeouts: ClassVar[bool] = True
 
     @property
     def queue_urls(self) -> Mapping[Lane, str]:
@@ -157,7 +179,7 @@ class CallbackSettings(TableSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiSettings(_Rounds):
+class ApiSettings(RoundSettings):
     """The settings of the HTTP API. `auth` is its authorizer, and `none` is allowed only on the local stack. Limits are
     per tenant: at most `job_quota` jobs, on average `requests_per_second` with a burst of `burst`,
     `smallest_interval_seconds` between occurrences, at most `backfill_limit` runs per backfill, `delayed_runs_per_hour`
@@ -182,3 +204,5 @@ class ApiSettings(_Rounds):
     delayed_runs_per_hour: int
     seats: Mapping[Lane, int]
     operator_tenant: str | None = None
+    caller_waits: ClassVar[bool] = True
+    short_timeouts: ClassVar[bool] = True

@@ -10,14 +10,14 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import StrEnum
-from typing import Any, Self, get_type_hints
+from typing import Any, ClassVar, Self, get_type_hints
 
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.jobs.result_buckets import ResultBuckets
 from duecourse.domain.targets.allowed_targets import AllowedTargets
 from duecourse.domain.targets.oidc import OidcIssuer
-from duecourse.limits import MAX_SHARDS
+from duecourse.limits import MAX_ACCOUNT_CONCURRENCY, MAX_RUN_INDEX_PARTITIONS, MAX_SHARDS
 
 PREFIX = "DUECOURSE_"
 
@@ -107,15 +107,25 @@ def _operator(text: str) -> str | None:
     return None if text == NO_OPERATOR else text
 
 
+def _share(text: str) -> float:
+    share = float(text)
+    if not 0 < share < 1:
+        raise ValueError("must be a number between 0 and 1")
+    return share
+
+
 _READERS: dict[str, Callable[[str], Any]] = {
     "shards": _integer(1, MAX_SHARDS),
+    "run_index_partitions": _integer(1, MAX_RUN_INDEX_PARTITIONS),
+    "list_successes": lambda text: _one_of("true", "false")(text) == "true",
     # The maximum delay of a message is 900 s (SQS, DelaySeconds). One minute is reserved for waiting and clock
     # differences.
     "lookahead_seconds": _integer(60, 840),
     "horizon_seconds": _integer(60, 840),
     "run_retention_days": _integer(1, 3650),
     "max_receive_count": _integer(2, 1000),
-    "late_seconds": _integer(1, 86_400),
+    "account_concurrency": _integer(1, MAX_ACCOUNT_CONCURRENCY),
+    "failed_share": _share,
     "seats": _integer(1, 1000),
     "lane": _step(Lane),
     "default_precision": _step(Precision),
@@ -138,8 +148,26 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
+def problem_of(name: str, value: object) -> str | None:
+    """Return why the functions would reject a value of a setting, or None."""
+    try:
+        _READERS[name](str(value))
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+OPTIONAL = frozenset({"fence"})
+"""The settings that only some stages have. Without its variable, such a setting has its default."""
+
+
 class FromEnvironment:
-    """The base class of the settings of all functions."""
+    """The base class of the settings of all functions. `caller_waits`: a program waits for the function's response.
+    `short_timeouts`: its requests to AWS have short timeouts, for this or another reason.
+    """
+
+    caller_waits: ClassVar[bool] = False
+    short_timeouts: ClassVar[bool] = False
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self:
@@ -148,6 +176,8 @@ class FromEnvironment:
         wrong: list[str] = []
         hints = get_type_hints(cls)
         for field in fields(cls):  # type: ignore[arg-type]
+            if field.name in OPTIONAL and PREFIX + field.name.upper() not in environ:
+                continue
             if hints[field.name] in (Mapping[Lane, str], Mapping[Lane, int]):
                 stem = field.name.removesuffix("s")
                 values[field.name] = {lane: _read(f"{stem}_{lane.value}", field.name, environ, wrong) for lane in Lane}

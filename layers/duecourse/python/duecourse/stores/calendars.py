@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from duecourse.domain.jobs.calendars import Calendar, entries_of, id_of
+from duecourse.domain.jobs.calendars import Calendar, copies_of
 from duecourse.domain.jobs.job import Job, JobState
 from duecourse.ports import Clock, Listed
 from duecourse.stores import values
@@ -31,7 +31,6 @@ from duecourse.stores.table import (
     Update,
     equal,
 )
-from duecourse_schedules.packed import copied
 
 _FIELDS = ("days", "description", "version", "revision", "updated_at", "updated_by")
 
@@ -93,11 +92,11 @@ def used(jobs: list[Job], had: tuple[str, ...] = ()) -> list[Update]:
     copy if its calendar changes.
     """
     entries = {
-        (job.tenant, calendar): None if job.state is JobState.COMPLETED else copied(entry)
+        (job.tenant, copy.id): None if job.state is JobState.COMPLETED else copy.days
         for job in jobs
         if job.exclude
-        for entry in entries_of(job.exclude)
-        if (calendar := id_of(entry)) not in had
+        for copy in copies_of(job.exclude)
+        if copy.id not in had
     }
     count = (Add("revision", 1),)
     return [

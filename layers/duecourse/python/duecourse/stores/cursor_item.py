@@ -7,10 +7,11 @@ job (`waited`) can exceed this, up to the first claim after a resume.
 from __future__ import annotations
 
 from duecourse.domain.documents import from_document, to_document, without_defaults
+from duecourse.domain.jobs.calendars import read_window
 from duecourse.domain.jobs.cursor import Cursor, Firing, PlannedResume
 from duecourse.domain.jobs.job import Deadline, MissedPolicy
 from duecourse.stores import values
-from duecourse.stores.keys import CURSOR, SHARDS_KEY, Item, job_key, owner_of
+from duecourse.stores.keys import CURSOR, QUARANTINED, SHARDS_KEY, Item, job_key, owner_of, state_key
 from duecourse.stores.table import Absent, Compare, Set, Table, Tables, Update, any_of
 from duecourse_schedules import ScheduleSpec
 
@@ -79,6 +80,7 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
             **{name: getattr(cursor, name) for name in _PLAIN},
             # A quarantined cursor stays out of the index until it is repaired.
             "slot": cursor.slot(shards, now=now) if cursor.error is None else None,
+            **({} if cursor.error is None else quarantine_mark(cursor.tenant, cursor.job_id)),
             "rules": values.document(rules),
             "ending": cursor.ending or None,
             "bulk": cursor.bulk or None,
@@ -87,6 +89,11 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
             "waited": waited(cursor),
         }
     )
+
+
+def quarantine_mark(tenant: str, job_id: str) -> dict[str, str]:
+    """Return the attributes with which the `state` index lists a quarantined cursor."""
+    return {"state_key": state_key(tenant, QUARANTINED), "job_id": job_id}
 
 
 def waited(cursor: Cursor) -> str | None:
@@ -100,7 +107,7 @@ def from_item(item: Item) -> Cursor:
     tenant, job_id = owner_of(item["PK"]["S"])
     rules = values.parse(values.text(item, "rules"))
     missed = rules.pop("missed")
-    exclude, jitter_seconds = tuple(rules.pop("exclude", ())), rules.pop("jitter_seconds", 0)
+    exclude, jitter_seconds = tuple(map(read_window, rules.pop("exclude", ()))), rules.pop("jitter_seconds", 0)
     resume_at = values.optional_integer(item, "resume_at")
     listed = values.optional_text(item, "waited")
     deadlines = rules.pop("deadlines", ())

@@ -30,8 +30,8 @@ from duecourse.ports import (
 )
 from duecourse.stores import cursor_item, timers, values
 from duecourse.stores.cursor_item import ShardRecord
-from duecourse.stores.keys import CURSOR, Item, job_key, job_partition, shard_key
-from duecourse.stores.run_item import put_new
+from duecourse.stores.keys import CURSOR, Item, job_key, job_partition, owner_of, shard_key
+from duecourse.stores.run_item import EVERY_RUN, Listing, put_new
 from duecourse.stores.table import (
     CONDITION_FAILED,
     DUE,
@@ -82,6 +82,11 @@ def _stands(found: Item, claim: Claim) -> bool:
     )
 
 
+def _quarantined(tenant: str, job_id: str, error: str) -> list[Change]:
+    mark = cursor_item.quarantine_mark(tenant, job_id)
+    return [Set("error", error[:MAX_ERROR]), *(Set(name, value) for name, value in mark.items())]
+
+
 _NOT_QUARANTINED = Absent("error")
 """A quarantined cursor keeps its due time, so this keeps a writer that read it earlier from putting it back into the
 index.
@@ -110,7 +115,7 @@ def _update(claim: Claim, shards: int, now: float) -> Update:
     elif cursor.ending:
         changes.append(Remove("ending"))
     if moved.error is not None:
-        changes.append(Set("error", moved.error[:MAX_ERROR]))
+        changes += _quarantined(cursor.tenant, cursor.job_id, moved.error)
     if cursor.waited:
         changes.append(Remove("waited"))
     at = Absent("due") if cursor.due is None else equal("due", cursor.due)
@@ -132,8 +137,11 @@ class CursorStore:
     concurrently and reads one page ahead.
     """
 
-    def __init__(self, tables: Tables, clock: Clock, threads: Background | None = None) -> None:
+    def __init__(
+        self, tables: Tables, clock: Clock, threads: Background | None = None, listing: Listing = EVERY_RUN
+    ) -> None:
         self._tables = tables
+        self._listing = listing
         self._clock = clock
         self._threads = threads
         self._executor = threads or InlineExecutor()
@@ -198,7 +206,8 @@ class CursorStore:
     def _transact(self, claim: Claim, shards: int, now: float) -> WriteOutcome:
         """Write one claim and its records in a transaction."""
         try:
-            failed = self._tables.transact([_update(claim, shards, now), *map(put_new, claim.records)])
+            records = [put_new(each, self._listing) for each in claim.records]
+            failed = self._tables.transact([_update(claim, shards, now), *records])
         except StoreBusyError as busy:
             return WriteOutcome("TransactionConflict", str(busy))
         except ServiceError as problem:
@@ -232,11 +241,16 @@ class CursorStore:
             case Cursor():
                 key = job_key(cursor.tenant, cursor.job_id, CURSOR)
                 same = holds({"due": cursor.due, "generation": cursor.generation})
+                changes = _quarantined(cursor.tenant, cursor.job_id, error)
             case BrokenCursor():
                 key, same = {"PK": {"S": cursor.key[0]}, "SK": {"S": cursor.key[1]}}, equal("due", cursor.due)
-        changes = Set("error", error[:MAX_ERROR]), Remove("slot")
+                changes = [Set("error", error[:MAX_ERROR])]
+                if cursor.key[1] == CURSOR:  # a timer is not listed
+                    with suppress(ValueError):  # the key itself cannot be read
+                        changes = _quarantined(*owner_of(cursor.key[0]), error)
+        changes.append(Remove("slot"))
         try:
-            return self._tables.write(Update(Table.JOBS, key, changes, all_of(Present("slot"), same))).held
+            return self._tables.write(Update(Table.JOBS, key, tuple(changes), all_of(Present("slot"), same))).held
         except AwsError as problem:
             # The cursor stays in the index, and the next round tries again. The present round continues.
             facts = {"action": "cursor_not_quarantined", "cursor": key, "error": str(problem)}

@@ -10,17 +10,19 @@ from zlib import compress, decompress
 
 import orjson
 
+from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.backfill import Backfill, Only
 from duecourse.ports import AwsError, Input
 from duecourse.stores import values
 from duecourse.stores.keys import Item, job_key
-from duecourse.stores.table import Absent, Present, Put, Returned, Set, Table, Tables, Update
+from duecourse.stores.run_item import EVERY_RUN, Listing
+from duecourse.stores.table import ENDED, Absent, Present, Put, Returned, Set, Table, Tables, Update
 
 PREFIX = "INPUT#"
 
 _PLAIN = (
     *("requested_at", "requested_by", "fingerprint", "generation", "expires_at", "occurrence", "sent"),
-    "correlation_id",
+    *("correlation_id", "workflow"),
 )
 """The fields that are attributes of the same names."""
 
@@ -28,15 +30,17 @@ _PLAIN = (
 class Inputs:
     """The requests of callers: one item `JOB#…/INPUT#.m…` for each request, however many runs it has."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, listing: Listing = EVERY_RUN) -> None:
         self._tables = tables
+        self._listing = listing
 
     def put(self, tenant: str, job_id: str, wanted: Input) -> Input | None:
         """Write the request if there is none with its suffix. Return None if it was written, else the existing
         request.
         """
+        item = to_item(tenant, job_id, wanted, self._listing)
         try:
-            written = self._tables.write(Put(Table.RUNS, to_item(tenant, job_id, wanted), Absent()), Returned.FOUND)
+            written = self._tables.write(Put(Table.RUNS, item, Absent()), Returned.FOUND)
         except AwsError:
             if self.get(tenant, job_id, wanted.suffix) != wanted:
                 raise
@@ -58,13 +62,16 @@ class Inputs:
         self._tables.write(Update(Table.RUNS, key, (Set("sent", True),), Present()))
 
 
-def to_item(tenant: str, job_id: str, wanted: Input) -> Item:
-    """Return the item of a request. Payload and range are stored as JSON, so that a null payload differs from an absent
-    one.
+def to_item(tenant: str, job_id: str, wanted: Input, listing: Listing = EVERY_RUN) -> Item:
+    """Return the item of a request, with the keys of the list of delayed runs if its run is one (`delayed_runs`).
+    Payload and range are stored as JSON, so that a null payload differs from an absent one.
     """
-    asked = wanted.backfill
+    asked, listed = wanted.backfill, dict[str, str | float]()
+    if wanted.delayed and wanted.occurrence is not None:
+        listed = listing.delayed_keys(tenant, RunName(job_id, wanted.occurrence, wanted.suffix))
     return job_key(tenant, job_id, PREFIX + wanted.suffix) | values.pack(
         {
+            **listed,
             **{name: getattr(wanted, name) for name in _PLAIN},
             "payload": values.document(wanted.payload) if wanted.own_payload else None,
             "backfill": None if asked is None else values.document(_document(asked)),
@@ -82,6 +89,7 @@ def from_item(item: Item) -> Input:
         own_payload=payload is not None,
         payload=None if payload is None else values.parse(payload),
         backfill=None if asked is None else _backfill(values.parse(asked)),
+        delayed=ENDED.partition in item,
         **values.read_fields(Input, item, _PLAIN),
     )
 

@@ -16,10 +16,12 @@ from hashlib import blake2b
 from typing import Any, TypeVar
 
 from duecourse.domain.documents import read_fields, without_defaults
+from duecourse.domain.jobs.calendars import read_window
+from duecourse.domain.jobs.cursor import planned
 from duecourse.domain.jobs.job import Definition, Job, JobDefinition, JobState, Reservation
 from duecourse.domain.targets.kinds import TARGETS, stored_target, target_of
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.ports import JobFilter, UsedKey
+from duecourse.ports import JobCursor, JobFilter, UsedKey
 from duecourse.stores import values
 from duecourse.stores.keys import (
     GONE,
@@ -204,6 +206,7 @@ def from_item(item: Item, payload: str | None = None) -> Job:
         schedule=ScheduleSpec(**definition["schedule"]),
         target=target_of(definition["target"]),
         payload=None if stored is None else values.parse(stored),
+        exclude=tuple(map(read_window, definition.get("exclude", ()))),
     )
     return Job(
         **asked,
@@ -230,6 +233,36 @@ def is_listed(item: Item, where: JobFilter) -> bool:
         owner=definition.get("owner", ""),
         workflow=TARGETS[definition["target"]["type"]].model is WorkflowTarget,
     )
+
+
+PLANNED = ("tenant", "job_id", "state", "generation", "paused_until", "suspended_at", "definition")
+"""The attributes of a job's item from which `planned_cursor` reads. DynamoDB also charges for the others."""
+
+
+def planned_cursor(item: Item) -> JobCursor:
+    """Return the cursor that the item of a job determines. It does not if `max_runs` limits the runs, or if the tenant
+    is suspended. Raises KeyError, TypeError or ValueError if this version cannot read the item.
+    """
+    job_id, state = values.text(item, "job_id"), JobState(values.text(item, "state"))
+    end = values.optional_integer(item, "paused_until") if state is JobState.PAUSED else None
+    if state is JobState.PAUSED and end is None:
+        return JobCursor(job_id, state, None, stored=False)
+    definition: dict[str, Any] = values.parse(values.text(item, "definition"))
+    if "suspended_at" in item or (definition.get("max_runs") is not None and state is not JobState.COMPLETED):
+        return JobCursor(job_id, state, None)
+    offset_minutes = (definition.get("spread") or {}).get("offset_minutes") or 0
+    cursor = planned(
+        values.text(item, "tenant"),
+        job_id,
+        values.integer(item, "generation"),
+        ScheduleSpec(**definition["schedule"]),
+        exclude=tuple(map(read_window, definition.get("exclude", ()))),
+        jitter_seconds=definition.get("jitter_seconds", 0),
+        offset_seconds=60 * offset_minutes,
+        ended=state is JobState.COMPLETED,
+        resume=end,
+    )
+    return JobCursor(job_id, state, cursor, stored=False)
 
 
 def read_job(item: Item, get: Callable[[Item], Item | None]) -> Job:

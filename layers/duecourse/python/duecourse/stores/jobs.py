@@ -44,6 +44,7 @@ from duecourse.stores import (
     cursor_item,
     job_item,
     key_limits,
+    operations,
     run_item,
     tenants,
     values,
@@ -73,6 +74,7 @@ from duecourse.stores.keys import (
     LIMITS,
     MARKER_PREFIX,
     PAYLOAD,
+    QUARANTINED,
     Item,
     job_key,
     key,
@@ -86,6 +88,7 @@ from duecourse.stores.table import (
     TENANT,
     Absent,
     Add,
+    Between,
     Change,
     Check,
     Condition,
@@ -104,6 +107,7 @@ from duecourse.stores.table import (
     all_of,
     equal,
     holds,
+    rest_of,
 )
 from duecourse.stores.tenants import JobCount, part_of, taken
 
@@ -145,6 +149,8 @@ class JobPages:
         """
         budget = budget or Budget()
         read = self._of_tenant if where.tag is None else self._of_tag
+        if where.ids is not None:
+            read = self._of_ids
         if not (where.sifts or total):
             items, following = read(tenant, where, limit + 1, after)  # a full page may be the last one
             return self._page(items, following, limit, budget)
@@ -179,10 +185,21 @@ class JobPages:
     def _of_tag(self, tenant: str, where: JobFilter, size: int, after: str | None) -> tuple[list[Item], str | None]:
         """Return jobs that have a tag, found by its markers, and the last job that was read if there are more."""
         ids, following = self._marked(tenant, where.tag or "", where.prefix, size, after)
+        return self._in_order(tenant, ids), following
+
+    def _of_ids(self, tenant: str, where: JobFilter, size: int, after: str | None) -> tuple[list[Item], str | None]:
+        """Return the jobs among the filter's ids, all at once: `size` does not limit them."""
+        del size
+        ids = sorted(each for each in set(where.ids or ()) if each.startswith(where.prefix) and each > (after or ""))
+        tagged = ids if where.tag is None else self.tagged(tenant, where.tag, ids)
+        return self._in_order(tenant, [each for each in ids if each in tagged]), None
+
+    def _in_order(self, tenant: str, ids: Sequence[str]) -> list[Item]:
+        """Return the jobs with these ids that exist, in the order of the ids."""
         items = self._tables.get_many(Table.JOBS, (job_key(tenant, each, JOB) for each in ids))
         present = self._present(items)
         found = {item["job_id"]["S"]: item for item in present if "job_id" in item}  # others only reserve an id
-        return [found[job_id] for job_id in ids if job_id in found], following
+        return [found[job_id] for job_id in ids if job_id in found]
 
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> Listed[str, str]:
         """Return only the ids, of all jobs or of the jobs with the tag. May be stale."""
@@ -203,18 +220,27 @@ class JobPages:
         markers, more = self._found(Query(Table.JOBS, partition, named, limit=limit, start=last))
         return [marked_job(marker) for marker in markers], None if more is None else marked_job(more)
 
-    def page_cursors(self, tenant: str, *, limit: int, after: str | None) -> Listed[JobCursor, str]:
-        """Return the cursors of a tenant's jobs whose id sorts after `after`. May be stale."""
+    def page_planned(self, tenant: str, *, limit: int, after: str | None) -> Listed[JobCursor, str]:
+        """Return the cursors that the definitions of a tenant's jobs determine, of jobs whose id sorts after `after`.
+        May be stale.
+        """
         last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
-        read = ("job_id", "state", "expires_at")
-        items, more = self._found(Query(Table.JOBS, tenant, None, TENANT, limit=limit, start=last, read=read))
-        states = {item["job_id"]["S"]: values.optional_text(item, "state") for item in items}
-        cursors = self._cursors((tenant, job_id) for job_id in states)
-        entries = (
-            JobCursor(job_id, JobState(state) if state in set(JobState) else None, cursors.get(job_id))
-            for job_id, state in states.items()
+        items, more = self._found(
+            Query(Table.JOBS, tenant, None, TENANT, limit=limit, start=last, read=(*job_item.PLANNED, "expires_at"))
         )
-        return Listed(tuple(entries), None if more is None else more["job_id"]["S"])
+        return Listed(tuple(map(_planned, items)), None if more is None else more["job_id"]["S"])
+
+    def quarantined(self, tenant: str, first: str, last: str) -> AbstractSet[str]:
+        """Return the ids from `first` to `last` of the jobs whose cursors are quarantined. May be stale, and lacks the
+        jobs whose cursors 1.0.0 has quarantined since the last pass of index repair.
+        """
+        between = Between("job_id", first, last)
+        query = Query(Table.JOBS, state_key(tenant, QUARANTINED), between, STATE, read=("job_id",))
+        return {item["job_id"]["S"] for item in rest_of(self._tables, query, self._tables.query(query))}
+
+    def cursors(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, Cursor]:
+        """Return the stored cursors of these jobs, without those that cannot be read. May be stale."""
+        return self._cursors((tenant, job_id) for job_id in job_ids)
 
     def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> AbstractSet[str]:
         """Return the ids of the jobs that have the tag. May be stale."""
@@ -266,6 +292,15 @@ class JobPages:
         return found
 
 
+def _planned(item: Item) -> JobCursor:
+    """Return the cursor that the item of a job determines. An item of a later release does not."""
+    try:
+        return job_item.planned_cursor(item)
+    except (KeyError, TypeError, ValueError):
+        state = values.optional_text(item, "state")
+        return JobCursor(item["job_id"]["S"], JobState(state) if state in set(JobState) else None, None)
+
+
 def _index_key(job_id: str, **partition: str) -> Item:
     return values.pack({**partition, "job_id": job_id})
 
@@ -277,15 +312,19 @@ def _tombstone(gone: Item) -> Tombstone:
 class JobStore(JobPages):
     """The jobs of all tenants, with the stores of what belongs to jobs."""
 
-    def __init__(self, tables: Tables, *, shards: int, clock: Clock) -> None:
+    def __init__(
+        self, tables: Tables, *, shards: int, clock: Clock, listing: run_item.Listing = run_item.EVERY_RUN
+    ) -> None:
         super().__init__(tables, clock)
         self._shards = shards
+        self._listing = listing
         self._record = ShardRecord(tables)
         self._count = JobCount(tables)
         self.seats = tenants.SeatStore(tables)
         self.calendars = calendars.CalendarStore(tables, clock)
         self.key_limits = key_limits.KeyLimits(tables)
         self.api_keys = api_keys.ApiKeyStore(tables)
+        self.operations = operations.OperationStore(tables)
 
     def create(self, job: Job, cursor: Cursor, terms: CreationTerms = NO_TERMS) -> bool:
         """Write the job and its cursor. Return False, and write nothing, if the id is taken or another request has
@@ -479,7 +518,7 @@ class JobStore(JobPages):
             *([self._put_cursor(cursor, changed.expires_at, at)] if moved else []),
             *tags_changed(job, changed),
             *_noted(record),
-            *map(run_item.put_new, records),
+            *(run_item.put_new(each, self._listing) for each in records),
             *taken(seats),
             *calendars.used([changed], known),
         ]
@@ -516,8 +555,7 @@ class JobStore(JobPages):
         self._note_creation(job)
         writes: list[Write | Check] = [
             Delete(Table.JOBS, job_key(job.tenant, job.id, JOB), unchanged(job)),
-            Delete(Table.JOBS, job_key(job.tenant, job.id, CURSOR)),
-            Delete(Table.JOBS, job_key(job.tenant, job.id, PAYLOAD)),
+            *(Delete(Table.JOBS, key) for key in _parts_of(job)),
             Put(Table.JOBS, job_item.gone_item(job, deleted_at)),
             *tags_removed(job, marks_of(job)),
             *_noted(record),
@@ -567,8 +605,7 @@ class JobStore(JobPages):
         self._note_creation(job)
         writes: list[Write | Check] = [_completion(job, at, expires_at)]
         if expires_at is not None:
-            own_payload = job_item.to_item(job)[1] is not None
-            removed = [job_key(job.tenant, job.id, sort) for sort in (CURSOR, *((PAYLOAD,) if own_payload else ()))]
+            removed = _parts_of(job)
             removed += [marker_key(job.tenant, tag, job.id) for tag in sorted(set(marks_of(job)))]
             writes += [Update(Table.JOBS, key, (Set("expires_at", expires_at),)) for key in removed]
         return self._given_back(job, writes, lambda standing: _is_completion(standing, job, at))
@@ -634,6 +671,14 @@ class JobStore(JobPages):
     def _put_cursor(self, cursor: Cursor, expires_at: int | None = None, condition: Condition | None = None) -> Put:
         item = cursor_item.to_item(cursor, self._record.covering(self._shards), now=self._clock.now())
         return Put(Table.JOBS, item | values.pack({"expires_at": expires_at}), condition)
+
+
+def _parts_of(job: Job) -> list[Item]:
+    """Return the keys of the items that exist exactly as long as the job: its cursor, and its payload if the payload
+    has its own item.
+    """
+    own_payload = job_item.to_item(job)[1] is not None
+    return [job_key(job.tenant, job.id, sort) for sort in (CURSOR, *((PAYLOAD,) if own_payload else ()))]
 
 
 def _noted(record: ChangeRecord | None) -> list[Put]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from duecourse.domain.ids import RunName, is_key_line
+from duecourse.domain.ids import RunName, is_key_queue
 
 Item = dict[str, Any]
 """A low-level item: a map from attribute names to values such as {"S": …}."""
@@ -32,13 +32,14 @@ MARKER_PREFIX = "JOB#"
 CALENDAR_PREFIX = "CALENDAR#"
 LIMIT_PREFIX = "LIMIT#"
 API_KEY_PREFIX = "APIKEY#"
+OPERATION_PREFIX = "OPERATION#"
 
 
 def job_partition(tenant: str, job_id: str) -> str:
-    """Return the partition key of a job, such as `JOB#default#nightly`, or that of a concurrency key (`key_line`), such
-    as `KEY#default#crm-eu`. No part can contain a `#` (see `domain.ids`).
+    """Return the partition key of a job, such as `JOB#default#nightly`, or that of a concurrency key (`key_queue`),
+    such as `KEY#default#crm-eu`. No part can contain a `#` (see `domain.ids`).
     """
-    return f"KEY#{tenant}#{job_id[1:]}" if is_key_line(job_id) else f"JOB#{tenant}#{job_id}"
+    return f"KEY#{tenant}#{job_id[1:]}" if is_key_queue(job_id) else f"JOB#{tenant}#{job_id}"
 
 
 def owner_of(partition: str) -> tuple[str, str]:
@@ -70,7 +71,9 @@ def tenant_key(tenant: str, sort: str) -> Item:
 
 
 def state_key(tenant: str, state: str) -> str:
-    """Return the key of the `state` index, which has the jobs that are not ACTIVE, such as `acme#PAUSED`."""
+    """Return the key of the `state` index, which has the jobs that are not ACTIVE, such as `acme#PAUSED`, and the
+    quarantined cursors (QUARANTINED).
+    """
     return f"{tenant}#{state}"
 
 
@@ -101,6 +104,9 @@ def shard_key(shard: int) -> Item:
     """Return the key of a shard's watermark, such as `SHARD#7/WATERMARK`."""
     return key(f"SHARD#{shard}", WATERMARK)
 
+
+QUARANTINED = "QUARANTINED"
+"""The state in the key of the `state` index of a quarantined cursor."""
 
 SHARDS_KEY = key("SHARDS", "HIGHEST")
 """The key of the record of the largest shard count ever used."""

@@ -42,6 +42,7 @@ from duecourse.stores.table import (
     Value,
     all_of,
     any_of,
+    changes_to,
     equal,
     holds,
     pages,
@@ -218,6 +219,7 @@ REPORT_KEY = key("REPAIR", "TENANTS")
 _READ = (
     "PK", "SK", "slot", "due", "occurrence", "after", "remaining", "generation", "rules", "lane", "precision",
     "tzdata", "error", "last", "state", "updated_at", "expires_at", "resume_at", "resume_catch_up", "keyed",
+    "state_key",
 )  # fmt: skip
 """The attributes of a cursor, and the state and last change of a job. DynamoDB also charges for the others."""
 
@@ -259,19 +261,23 @@ class RepairStore(ScanStore):
         """Move an entry to a slot. With `cursor`, also write its occurrence, and remove the entry's error if `cursor`
         has none. Return False, and write nothing, if the entry differs from the one that was read.
         """
-        stand: dict[str, Value | None] = {"slot": entry.slot, "due": entry.due}
-        if entry.cursor is not None:
-            was = entry.cursor
-            stand |= {name: getattr(was, name) for name in ("occurrence", "after", "generation", "error")}
-            stand["resume_at"] = None if was.resume is None else was.resume.at
+        stand = _stand(entry)
         changes: list[Change] = [Set("slot", slot)]
         if cursor is not None:
             moved = {"due": cursor.due, "occurrence": cursor.occurrence, "tzdata": cursor.tzdata}
             changes += [Set(name, value) for name, value in moved.items() if value is not None]
             if cursor.error is None and stand.get("error") is not None:
-                changes.append(Remove("error"))
+                changes += [Remove("error"), *map(Remove, cursor_item.quarantine_mark("", ""))]
         condition = all_of(Present(), holds(stand))
         return self._tables.write(Update(Table.JOBS, key(*entry.key), tuple(changes), condition)).held
+
+    def list_quarantined(self, entry: Entry) -> bool:
+        """Add a cursor that 1.0.0 has quarantined to the `state` index. Return False, and write nothing, if it differs
+        from the one that was read.
+        """
+        changes = changes_to(cursor_item.quarantine_mark(entry.tenant, entry.job_id))
+        condition = all_of(Present("error"), holds(_stand(entry)))
+        return self._tables.write(Update(Table.JOBS, key(*entry.key), changes, condition)).held
 
     def last_pass(self) -> RepairPass | None:
         """Return the position of the last pass; None before the first one. Strongly consistent."""
@@ -331,6 +337,15 @@ def _state(item: Item) -> JobState | None:
     return JobState(stored) if stored is not None and stored in set(JobState) else None
 
 
+def _stand(entry: Entry) -> dict[str, Value | None]:
+    """Return the values that an entry has as long as no other writer changes it."""
+    stand: dict[str, Value | None] = {"slot": entry.slot, "due": entry.due}
+    if (was := entry.cursor) is not None:
+        stand |= {name: getattr(was, name) for name in ("occurrence", "after", "generation", "error")}
+        stand["resume_at"] = None if was.resume is None else was.resume.at
+    return stand
+
+
 def _completed(item: Item) -> CompletedJob:
     tenant, job_id = owner_of(item["PK"]["S"])
     return CompletedJob(tenant, job_id, float(item["updated_at"]["N"]))
@@ -357,4 +372,5 @@ def _entry(states: Mapping[str, JobState | None], unkeyed: AbstractSet[str], ite
         state=states.get(partition),
         sent=sort.startswith(TIMER_PREFIX) and "expires_at" in item,
         keyed=sort == CURSOR and partition not in unkeyed,
+        listed=sort == CURSOR and "state_key" in item,
     )

@@ -10,37 +10,41 @@ into OUTCOMES. A code or an error is 0 if it equals that of the next attempt, or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields
-from types import MappingProxyType
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from types import NoneType
 from typing import Any
 from zlib import crc32
 
-from duecourse.domain.ids import RunIdentity, parse_run_id
+from duecourse.domain.ids import RunIdentity, RunName, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import (
+    IN_PROGRESS,
     MAX_ERROR,
+    PARTS,
     STATES,
-    UNSUCCESSFUL,
-    Alive,
     Attempt,
     AttemptOutcome,
+    Attempts,
+    Callback,
     Deadlines,
+    Failure,
     GateWait,
-    Queued,
-    Retrying,
     Run,
     RunState,
     Succeeded,
-    gate_wait,
     is_listed,
     state_since,
 )
+from duecourse.limits import RUN_INDEX_PARTITIONS
 from duecourse.stores import values
 from duecourse.stores.keys import LOCK, RUN_PREFIX, Item, job_key, owner_of
-from duecourse.stores.table import ACTIVE, DEAD, Absent, Condition, Index, Put, Table, any_of, holds
+from duecourse.stores.table import ACTIVE, ENDED, Absent, Condition, Index, Put, Table, any_of, holds
+
+logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 EARLIER = "earlier"
 
@@ -62,18 +66,20 @@ WIDTHS = (MAX_ERROR, 100, 50, 0)
 _SAME = 0
 
 
-def with_earlier(item: Item, run: Run) -> Item:
+def with_earlier(item: Item, run: Run, attempts: Sequence[Attempt]) -> Item:
     """Return the item of a run with as many of its earlier attempts as fit."""
     room = -_bytes(item) % KB - len(EARLIER) - MARGIN
-    text = _fitting(run.earlier, run, room)
+    text = _fitting(attempts, run, room)
     return item if text is None else item | {EARLIER: {"S": text}}
 
 
-def read_earlier(item: Item, due: int, error: str | None, code: str | None) -> tuple[Attempt, ...]:
+def read_earlier(item: Item, due: int, failure: Failure | None) -> tuple[Attempt, ...]:
     """Return the earlier attempts of an item. Raises KeyError or ValueError if this version cannot read the list."""
     listed = values.optional_text(item, EARLIER)
     found: list[Attempt] = []
-    behind = (error and error[:MAX_ERROR], code)
+    behind: tuple[str | None, str | None] = (None, None)
+    if failure is not None:
+        behind = failure.error[:MAX_ERROR], failure.code
     for number, start, duration, outcome, coded, text in reversed(values.parse(listed) if listed else ()):
         behind = (behind[0] if text == _SAME else text, behind[1] if coded == _SAME else coded)
         started = None if start is None else due + start / 1000
@@ -126,101 +132,90 @@ def _value_bytes(value: dict[str, Any]) -> int:
             return 1
 
 
-STATE_PARTITIONS = 8
-"""The number of index partitions over which a tenant's runs in one state are spread."""
+ACTIVE_PARTITIONS = 8
+"""The number of partitions over which a tenant's runs in progress in one state are spread, by their jobs."""
 
 
-_READ: Mapping[str, Callable[[Item, str], Any]] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            (
-                *("reason", "error", "code", "callback_hash", "deadline_message_id", "cancel_requested"),
-                *("message_id", "nonce", "result_key", "idempotency_key", "note", "redriven_from", "key"),
-                *("result_location", "result_error"),
-            ),
-            values.optional_text,
-        ),
-        **dict.fromkeys(
-            (
-                *("lease_until", "not_before", "first_started_at", "started_at", "finished_at", "waiting_until"),
-                *("heartbeat_until", "heartbeat_at", "progress", "waiting_since", "redriven_at", "called_until"),
-                "workflow_redriven_at",
-            ),
-            values.optional_float,
-        ),
-        **dict.fromkeys(("result_bytes", "expires_at"), values.optional_integer),
-        **dict.fromkeys(("notified", "caught_up"), values.flag),
-    }
-)
-"""The attributes that have the same names as the fields of a record or of its deadlines, each with the function that
-reads it.
-"""
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """How a stage lists the runs of all jobs.
 
-_FIELDS = {state: [field for field in fields(each) if field.name in _READ] for state, each in STATES.items()}
-_DEADLINES = [field.name for field in fields(Deadlines)]
+    - `partitions`: the number of partitions over which a tenant's ended runs in one state, and its delayed runs, are
+      spread. It can only be raised, because all partitions up to it are read.
+    - `successes`: successful runs are listed. Each costs a write unit.
+    """
+
+    partitions: int = RUN_INDEX_PARTITIONS
+    successes: bool = True
+
+    def keys(self, run: Run) -> dict[str, str | float]:
+        """Return the attributes that put a run into its index. Empty if the run is not listed."""
+        if not is_listed(run) or (run.state is RunState.SUCCEEDED and not self.successes):
+            return {}
+        index = index_of(run.state)
+        # The runs of one job can be so many that one partition could not take them.
+        number = partition_of(run.job_id) if index is ACTIVE else self._number(run.name)
+        return {index.partition: partition_key(run.tenant, run.state, number), index.sort: state_since(run)}
+
+    def delayed_keys(self, tenant: str, name: RunName) -> dict[str, str | float]:
+        """Return the attributes that put the request for a delayed run into the index `ended`, by its due time."""
+        return {ENDED.partition: delayed_key(tenant, self._number(name)), ENDED.sort: name.occurrence}
+
+    def _number(self, name: RunName) -> int:
+        return crc32(name.id.encode()) % self.partitions
 
 
-def to_item(run: Run) -> Item:
+EVERY_RUN = Listing()
+
+
+_ELSEWHERE = {"tenant", "job_id", "occurrence", "suffix", "listed"}
+"""The fields that the keys of an item contain, or the keys of its index."""
+
+
+@cache
+def _stored(kind: type) -> tuple[tuple[str, object], ...]:
+    """Return the fields that are attributes of the same names, with their defaults, which are omitted."""
+    names = values.field_names(kind) - _ELSEWHERE
+    return tuple((each.name, each.default) for each in fields(kind) if each.name in names)
+
+
+_WAIT = {"gate": "wait_gate", "key": "wait_key", "in_turn": "in_turn"}
+_MARKS = {"attempts": "started_at", "failure": "error", "deadlines": "waiting_until", "wait": "wait_gate"}
+"""The attribute by which an item has a part (states.PARTS)."""
+
+
+def to_item(run: Run, listing: Listing = EVERY_RUN) -> Item:
     """Return the item of a run, with the keys of its index by state if it is listed."""
-    identity = run.identity
-    deadlines = run.deadlines if isinstance(run, Alive) else None
-    result = run.result if isinstance(run, Succeeded) else None
-    item = job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local) | values.pack(
-        {field.name: value for field in _FIELDS[run.state] if (value := getattr(run, field.name)) != field.default}
-        | ({} if deadlines is None else {name: getattr(deadlines, name) for name in _DEADLINES})
-        | _wait_attributes(gate_wait(run))
-        | {
-            "due": identity.due,
-            "generation": identity.generation,
-            "count": identity.count if identity.count != 1 else None,
-            "through": identity.through,
-            "own_payload": identity.own_payload or None,
-            "requested_by": identity.requested_by,
-            "correlation_id": identity.correlation_id,
-            "workflow": identity.workflow,
-            "at_once": identity.at_once,
-            "wait_priority": identity.wait_priority or None,
-            "state": run.state,
-            "lane": run.lane,
-            "attempt": run.attempt,
-            "attempts_allowed": run.attempts_allowed,
-            "fencing_token": run.fencing_token,
-            "round": run.round or None,
-            "result": None if result is None else values.document(result),
-        }
-        | (index_keys(run) if is_listed(run) else {})
-    )
-    return with_earlier(item, run) if run.earlier else item
-
-
-def _wait_attributes(wait: GateWait | None) -> dict[str, object]:
-    return {} if wait is None else {"wait_gate": wait.gate, "wait_key": wait.key, "in_turn": wait.in_turn or None}
+    found: dict[str, object] = {}
+    for part in (run.identity, run, run.attempts, run.callback, run.failure, run.deadlines):
+        if part is not None:
+            kind: type = type(part)
+            for name, default in _stored(kind):
+                if (value := getattr(part, name)) != default:
+                    found[name] = value
+    if run.wait is not None:
+        found |= {name: getattr(run.wait, field) or None for field, name in _WAIT.items()}
+    if isinstance(run, Succeeded) and run.result is not None:
+        found["result"] = values.document(run.result)
+    found |= {"state": run.state, "attempt": run.attempt, "attempts_allowed": run.attempts_allowed}
+    found |= {"fencing_token": run.fencing_token, **listing.keys(run)}
+    item = job_key(run.tenant, run.job_id, RUN_PREFIX + run.name.local) | values.pack(found)
+    return item if run.attempts is None or not run.attempts.earlier else with_earlier(item, run, run.attempts.earlier)
 
 
 def index_of(state: RunState) -> Index:
     """Return the index that has the runs in this state."""
-    return DEAD if state in UNSUCCESSFUL else ACTIVE
+    return ACTIVE if state in IN_PROGRESS else ENDED
 
 
-def index_keys(run: Run) -> dict[str, str | float]:
-    """Return the attributes that put a run into its index."""
-    index = index_of(run.state)
-    return {index.partition: state_key(run.tenant, run.state, run.job_id), index.sort: state_since(run)}
-
-
-def put_new(run: Run) -> Put:
+def put_new(run: Run, listing: Listing) -> Put:
     """Return the write of a record that does not exist yet."""
-    return Put(Table.RUNS, to_item(run), Absent())
-
-
-def state_key(tenant: str, state: RunState, job_id: str) -> str:
-    """Return the partition key of a job's runs in the index of their state: tenant, state and a hash of the job."""
-    return partition_key(tenant, state, partition_of(job_id))
+    return Put(Table.RUNS, to_item(run, listing), Absent())
 
 
 def partition_of(job_id: str) -> int:
-    """Return the number of the partition of a job's runs in an index by state."""
-    return crc32(job_id.encode()) % STATE_PARTITIONS
+    """Return the number of the partition of a job's runs in progress."""
+    return crc32(job_id.encode()) % ACTIVE_PARTITIONS
 
 
 def partition_key(tenant: str, state: RunState, number: int) -> str:
@@ -228,52 +223,72 @@ def partition_key(tenant: str, state: RunState, number: int) -> str:
     return f"{tenant}#{state}#{number}"
 
 
+def delayed_key(tenant: str, number: int) -> str:
+    """Return the key of one partition of a tenant's delayed runs in the index `ended`, such as `acme#DELAYED#3`."""
+    return f"{tenant}#DELAYED#{number}"
+
+
 def from_item(item: Item) -> Run:
-    """Return the run of an item. Raises KeyError or ValueError if this version cannot read the item."""
+    """Return the run of an item. Attributes that its state does not have are ignored and counted (`ignored`). Raises
+    KeyError or ValueError if this version cannot read the item.
+    """
     tenant, job_id = owner_of(item["PK"]["S"])
     name = parse_run_id(f"{job_id}.{item['SK']['S'].removeprefix(RUN_PREFIX)}")
-    state, due = RunState(values.text(item, "state")), values.integer(item, "due")
-    error, code = values.optional_text(item, "error"), values.optional_text(item, "code")
-    own: dict[str, Any] = {
-        field.name: _READ[field.name](item, field.name) for field in _FIELDS[state] if field.name in item
-    }
-    if missing := [field.name for field in _FIELDS[state] if field.default is MISSING and field.name not in item]:
-        raise KeyError(f"a {state} record must have {missing[0]}")
-    if state is RunState.WAITING or (state is RunState.RUNNING and "waiting_until" in item):
-        until = float(item["waiting_until"]["N"])
-        own["deadlines"] = Deadlines(until, **{name: _READ[name](item, name) for name in _DEADLINES[1:]})
-    if issubclass(STATES[state], Queued | Retrying) and "wait_gate" in item:
+    state = RunState(values.text(item, "state"))
+    has = tuple(part for part, must in PARTS[state].items() if must or _MARKS[part] in item)
+    named = {"tenant": tenant, "job_id": job_id, "occurrence": name.occurrence, "suffix": name.suffix}
+    identity = values.read(RunIdentity, item, **named)
+    failure = values.read(Failure, item) if "failure" in has else None
+    parts: dict[str, object] = {} if failure is None else {"failure": failure}
+    if "attempts" in has:
+        callback = values.read(Callback, item) if "callback_hash" in item else None
+        earlier = read_earlier(item, identity.due, failure)
+        parts["attempts"] = values.read(Attempts, item, callback=callback, earlier=earlier)
+    if "deadlines" in has:
+        parts["deadlines"] = values.read(Deadlines, item)
+    if "wait" in has:
         gate, key = values.text(item, "wait_gate"), values.text(item, "wait_key")
-        own["wait"] = GateWait(gate, key, values.flag(item, "in_turn"))
+        parts["wait"] = GateWait(gate, key, values.flag(item, "in_turn"))
     if state is RunState.RUNNING:
-        own["listed"] = ACTIVE.partition in item
-    if "result" in item:
-        own["result"] = values.parse(values.text(item, "result"))
-    return STATES[state](
-        RunIdentity(
-            tenant,
-            job_id,
-            name.occurrence,
-            due,
-            values.integer(item, "generation"),
-            name.suffix,
-            count=values.optional_integer(item, "count") or 1,
-            through=values.optional_integer(item, "through"),
-            own_payload=values.flag(item, "own_payload"),
-            requested_by=values.optional_text(item, "requested_by"),
-            correlation_id=values.optional_text(item, "correlation_id"),
-            workflow=values.optional_text(item, "workflow"),
-            at_once=values.optional_integer(item, "at_once"),
-            wait_priority=values.optional_integer(item, "wait_priority") or 0,
-        ),
-        Lane(values.text(item, "lane")),
-        attempt=values.integer(item, "attempt"),
-        attempts_allowed=values.integer(item, "attempts_allowed"),
-        fencing_token=values.text(item, "fencing_token"),
-        earlier=read_earlier(item, due, error, code),
-        round=values.optional_integer(item, "round") or 0,
-        **own,
-    )
+        parts["listed"] = ACTIVE.partition in item
+    if state is RunState.SUCCEEDED and "result" in item:
+        parts["result"] = values.parse(values.text(item, "result"))
+    run = values.read(STATES[state], item, identity=identity, **parts)
+    of = (identity, run, run.attempts, run.callback, run.failure, run.deadlines, run.wait)
+    if not item.keys() <= (known := _known(tuple(map(type, of)))):
+        _ignore(item, known)
+    return run
+
+
+_KEYS = frozenset({"PK", "SK", "state", "attempt", ACTIVE.partition, ACTIVE.sort, ENDED.partition, ENDED.sort})
+
+
+@cache
+def _known(kinds: tuple[type, ...]) -> frozenset[str]:
+    """Return the names of the attributes of a record that consists of these dataclasses (or None)."""
+    names = {each.name for kind in kinds if kind is not NoneType for each in fields(kind)}
+    return _KEYS | names | ({*_WAIT.values()} if GateWait in kinds else set())
+
+
+_ALL = _known((RunIdentity, *STATES.values(), Attempts, Callback, Failure, Deadlines, GateWait))
+_ignored: list[str] = []
+
+
+def _ignore(item: Item, known: frozenset[str]) -> None:
+    """Log and count the attributes that records of another state, or with another part, have. Other unknown attributes
+    are those of a later release.
+    """
+    if foreign := sorted((item.keys() - known) & _ALL):
+        about = {"PK": item["PK"]["S"], "SK": item["SK"]["S"], "state": item["state"]["S"], "attributes": foreign}
+        logger.warning("attributes_ignored", extra={"action": "attributes_ignored", **about})
+        _ignored.extend(foreign)
+
+
+def ignored() -> int:
+    """Return the number of attributes that this process has ignored since the last call."""
+    found = len(_ignored)
+    del _ignored[:found]
+    return found
 
 
 LOCK_SECONDS = 400 * DAY_SECONDS

@@ -1,9 +1,9 @@
 """Runs in the runs table, and their indexes by state.
 
 An index has a tenant's runs in each of its states, ordered by the time at which they entered it and spread over a few
-partitions. `dead` has the unsuccessful runs. Its name and its attributes (`dead_key`, `died_at`) are from a release in
-which it held only dead runs. `active` has the runs in progress that are listed. It contains only their keys, so that a
-heartbeat does not write it; their records are read from the table.
+partitions. `active` has the runs in progress that are listed, and `ended` the others (and the requests for delayed
+runs, see `delayed_runs`). They contain only the keys of runs, so that a heartbeat does not write them and an entry is
+small; the records are read from the table.
 
 Reads of a job's own occurrences in a window return only the occurrences of each record.
 """
@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from heapq import merge
 from itertools import islice
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from duecourse.checks.tenants import InProgress
@@ -25,16 +26,18 @@ from duecourse.domain.runs.overlap import Lock
 from duecourse.domain.runs.states import Run, Running, RunState, heartbeat_until, is_written_as
 from duecourse.ports import AwsError, Conflict, Executor, InlineExecutor, LastRun, StateMark
 from duecourse.stores import run_item, values
+from duecourse.stores.job_item import readable
 from duecourse.stores.keys import LOCK, LOCKS_END, RUN_PREFIX, Item, job_key, job_partition
+from duecourse.stores.run_item import EVERY_RUN, Listing
 from duecourse.stores.table import (
     ACTIVE,
+    ENDED,
     Absent,
     Between,
     Compare,
     Condition,
     In,
     Index,
-    Page,
     Prefix,
     Put,
     Query,
@@ -49,6 +52,7 @@ from duecourse.stores.table import (
     equal,
     holds,
     pages,
+    rest_of,
 )
 
 MIN_PAGE = 25
@@ -64,43 +68,49 @@ class StateIndex:
     name. So a mark is converted to a start key, and names are never compared.
     """
 
-    def __init__(self, tables: Tables, executor: Executor) -> None:
+    def __init__(self, tables: Tables, executor: Executor, listing: Listing) -> None:
         self._tables = tables
         self._executor = executor
+        self._listing = listing
 
     def newest(
         self, tenant: str, states: Iterable[RunState], *, limit: int, before: StateMark | None, job_id: str | None
-    ) -> list[Run]:
+    ) -> list[FoundRun]:
         """Return the runs that entered their state last, newest first, starting after the mark. A mark without a run
         precedes all entries of its instant.
 
         From each partition little more is read than is returned. With `job_id` the entries of other jobs in the same
         partition are also read. The first pages of the partitions are read concurrently.
         """
-        numbers = range(run_item.STATE_PARTITIONS) if job_id is None else [run_item.partition_of(job_id)]
         keys = sorted(
-            (run_item.partition_key(tenant, state, number), run_item.index_of(state))
-            for state in states
-            for number in numbers
+            (
+                (run_item.partition_key(tenant, state, number), run_item.index_of(state))
+                for state in states
+                for number in self._numbers(state, job_id)
+            ),
+            key=itemgetter(0),
         )
         page = max(limit // len(keys) + 1, MIN_PAGE) if job_id is None else None
         partitions = self._executor.map(lambda key: self._partition(tenant, *key, page, before, job_id), keys)
         entries = merge(*partitions, key=lambda entry: -entry.since)
-        found: list[Run] = []
+        found: list[FoundRun] = []
         while len(found) < limit and (part := list(islice(entries, limit - len(found)))):
             found += self._runs(part)
         return found
 
-    def _runs(self, entries: list[_Entry]) -> list[Run]:
-        """Return the runs of the entries, without those that have left the state of their entry."""
-        keys = [_key(each.item) for each in entries if each.of is ACTIVE]
-        records = {_name(item): item for item in self._tables.get_many(Table.RUNS, keys)}
-        found = []
+    def _numbers(self, state: RunState, job_id: str | None) -> Iterable[int]:
+        if run_item.index_of(state) is ENDED:
+            return range(self._listing.partitions)
+        return range(run_item.ACTIVE_PARTITIONS) if job_id is None else (run_item.partition_of(job_id),)
+
+    def _runs(self, entries: list[_Entry]) -> Iterator[FoundRun]:
+        """Yield the runs of the entries, without those that have left the state of their entry."""
+        records = {_name(item): item for item in self._tables.get_many(Table.RUNS, map(_key, map(_item, entries)))}
         for entry in entries:
-            item = records.get(_name(entry.item)) if entry.of is ACTIVE else entry.item
+            item = records.get(_name(entry.item))
             if item is not None and item.get(entry.of.partition) == entry.item[entry.of.partition]:
-                found.append(run_item.from_item(item))
-        return found
+                run, partition = run_item.from_item(item), values.text(item, entry.of.partition)
+                yield FoundRun(run, StateMark(entry.since, run.run_id, run.state, int(partition.rpartition("#")[2])))
 
     def _partition(
         self, tenant: str, key: str, index: Index, page: int | None, before: StateMark | None, job_id: str | None
@@ -109,15 +119,8 @@ class StateIndex:
         sort, start = _after(before, tenant, key, index)
         only = None if job_id is None else equal("PK", job_partition(tenant, job_id))
         query = Query(Table.RUNS, key, sort, index, newest=True, limit=page, start=start, only=only)
-        items = self._pages(query, self._tables.query(query))
+        items = rest_of(self._tables, query, self._tables.query(query))
         return (_Entry(item, index, float(item[index.sort]["N"])) for item in items)
-
-    def _pages(self, query: Query, page: Page) -> Iterator[Item]:
-        """Yield the items of a query, starting with its first page."""
-        yield from page.items
-        while page.last is not None:
-            page = self._tables.query(replace(query, start=page.last))
-            yield from page.items
 
 
 class _Entry(NamedTuple):
@@ -126,6 +129,16 @@ class _Entry(NamedTuple):
     item: Item
     of: Index
     since: float
+
+
+class FoundRun(NamedTuple):
+    """A run of an index by state, and the mark for the page after it."""
+
+    run: Run
+    mark: StateMark
+
+
+_item = attrgetter("item")
 
 
 def _key(item: Item) -> Item:
@@ -143,7 +156,7 @@ def _after(before: StateMark | None, tenant: str, key: str, index: Index) -> tup
     marked = ""
     if before.run_id:
         name = parse_run_id(before.run_id)
-        marked = run_item.state_key(tenant, before.state, name.job_id)
+        marked = run_item.partition_key(tenant, before.state, before.partition)
         if marked == key:
             start = job_key(tenant, name.job_id, RUN_PREFIX + name.local)
             return None, start | values.pack({index.partition: key, index.sort: before.at})
@@ -182,9 +195,10 @@ def _recorded(job_id: str, item: Item, backfills: bool) -> Recorded | None:
 class RunStore:
     """The records of runs. The `executor` reads partitions of the index by state concurrently."""
 
-    def __init__(self, tables: Tables, executor: Executor | None = None) -> None:
+    def __init__(self, tables: Tables, executor: Executor | None = None, listing: Listing = EVERY_RUN) -> None:
         self._tables = tables
-        self._by_state = StateIndex(tables, executor or InlineExecutor())
+        self._listing = listing
+        self._by_state = StateIndex(tables, executor or InlineExecutor(), listing)
 
     def get(self, tenant: str, job_id: str, local: str) -> Run | None:
         """Return a run by its local name (`RunName.local`). Strongly consistent."""
@@ -205,11 +219,13 @@ class RunStore:
         if previous is not None:
             # A heartbeat changes only these two values. A decision that preceded it must be made again: otherwise it
             # would end an active run or overwrite the heartbeat.
-            beat = {"heartbeat_until": heartbeat_until(previous), "heartbeat_at": previous.heartbeat_at}
+            heartbeat_at = None if previous.callback is None else previous.callback.heartbeat_at
+            beat = {"heartbeat_until": heartbeat_until(previous), "heartbeat_at": heartbeat_at}
             condition = all_of(_unchanged(previous), holds(beat))
         standing: Run | None
         try:
-            written = self._tables.write(Put(Table.RUNS, run_item.to_item(run), condition), Returned.FOUND)
+            item = run_item.to_item(run, self._listing)
+            written = self._tables.write(Put(Table.RUNS, item, condition), Returned.FOUND)
         except AwsError as error:
             standing = self._standing(run, previous, error)
         else:
@@ -306,7 +322,8 @@ class RunStore:
             "progress": beat.report.progress,
             "note": beat.report.note,
         }
-        same: dict[str, str | float | None] = {"attempt": run.attempt, "callback_hash": run.callback_hash}
+        same: dict[str, str | float | None] = {"attempt": run.attempt}
+        same["callback_hash"] = None if run.callback is None else run.callback.callback_hash
         if beat.until is not None:  # a later heartbeat may have moved the deadline further
             same["heartbeat_until"] = heartbeat_until(run)
         written = self._tables.write(
@@ -322,10 +339,14 @@ class RunStore:
 
     def list_running(self, run: Running) -> None:
         """List the run in `by_state` if its record is still the one of this start. Changes nothing else."""
-        listed = changes_to(run_item.index_keys(run))
+        listed = changes_to(self._listing.keys(replace(run, listed=True)))
         self._tables.write(Update(Table.RUNS, _key_of(run), listed, _unchanged(run)))
 
-    def by_state(
+    def by_state(self, tenant: str, states: Iterable[RunState], *, limit: int, job_id: str | None = None) -> list[Run]:
+        """Return the runs of the first page of `search`."""
+        return [each.run for each in self.search(tenant, states, limit=limit, job_id=job_id)]
+
+    def search(
         self,
         tenant: str,
         states: Iterable[RunState],
@@ -333,15 +354,14 @@ class RunStore:
         limit: int,
         before: StateMark | None = None,
         job_id: str | None = None,
-    ) -> list[Run]:
+    ) -> list[FoundRun]:
         """Return a tenant's runs (of one job, if `job_id` is set) in these states after the mark. The runs that entered
-        their state last come first. All states must be in LISTED. Only listed runs (`states.is_listed`) are found. May
-        be stale.
+        their state last come first. Only listed runs (`Listing`) are found. May be stale.
         """
         return self._by_state.newest(tenant, states, limit=limit, before=before, job_id=job_id)
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None, *, place: int = 0) -> Lock | None:
-        """Write the overlap lock of a place of a job, or of a concurrency key (`key_line` as `job_id`), if it is
+        """Write the overlap lock of a place of a job, or of a concurrency key (`key_queue` as `job_id`), if it is
         exactly `previous`, or if there is none. Return None if it was written, by this call or by another one with the
         same lock, else the current lock.
         """
@@ -360,6 +380,17 @@ class RunStore:
         """
         item = self._tables.get(Table.RUNS, run_item.lock_key(tenant, job_id))
         return None if item is None else run_item.lock_from_item(item)
+
+    def locked_beside(self, tenant: str, job_id: str, occurrence: int) -> tuple[Lock | None, Run | None]:
+        """Return the same lock as `locked`, and the record of the scheduled run of an occurrence if it can be read, in
+        one request. Each read is strongly consistent, but the record may be read before the lock.
+        """
+        local = to_basic(occurrence)
+        lock, record = run_item.lock_key(tenant, job_id), job_key(tenant, job_id, RUN_PREFIX + local)
+        found = {item["SK"]["S"]: item for item in self._tables.get_many(Table.RUNS, (lock, record), consistent=True)}
+        item, own = found.get(values.text(lock, "SK")), found.get(RUN_PREFIX + local)
+        run = None if own is None else readable(run_item.from_item, own)
+        return None if item is None else run_item.lock_from_item(item), run
 
     def locks(self, tenant: str, job_id: str) -> dict[int, Lock]:
         """Return the overlap locks of all places, by place. Strongly consistent."""

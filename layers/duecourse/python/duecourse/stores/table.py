@@ -9,7 +9,7 @@ plain: str, int, float, bool, and frozensets of str.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal, Protocol, TypeAlias
@@ -50,15 +50,17 @@ TENANT = Index(Table.JOBS, "tenant", "tenant", "job_id")
 """The jobs of a tenant."""
 
 STATE = Index(Table.JOBS, "state", "state_key", "job_id")
-"""The jobs of a tenant that are not ACTIVE, by state."""
+"""The jobs of a tenant that are not ACTIVE, by state, and its quarantined cursors."""
 
-DEAD = Index(Table.RUNS, "dead", "dead_key", "died_at", number=True)
-"""The unsuccessful runs of a tenant, by state and time."""
+ENDED = Index(Table.RUNS, "ended", "ended_key", "ended_at", number=True, keys_only=True)
+"""The runs of a tenant whose last attempt has ended, by state and time, and the requests for its delayed runs, by due
+time.
+"""
 
 ACTIVE = Index(Table.RUNS, "active", "active_key", "active_since", number=True, keys_only=True)
 """The waiting runs and long calls of a tenant, by state and time."""
 
-INDEXES = (DUE, TENANT, STATE, DEAD, ACTIVE)
+INDEXES = (DUE, TENANT, STATE, ENDED, ACTIVE)
 
 
 # -- Conditions ----------------------------------------------------------------------------------------------------
@@ -346,6 +348,11 @@ class Tables(Protocol):
         once.
         """
 
+    def get_from_both(self, keys: Mapping[Table, Iterable[Item]], *, consistent: Collection[Table]) -> list[Item]:
+        """Return the items that exist among the keys, as `get_many` does, but from both tables in one request. Reads of
+        the tables in `consistent` are strongly consistent.
+        """
+
     def query(self, query: Query) -> Page:
         """Return one page of a query."""
 
@@ -387,6 +394,16 @@ def pages(tables: Tables, query: Query) -> Iterator[Item]:
         if page.last is None:
             return
         start, limit = page.last, None if limit is None else limit - len(page.items)
+
+
+def rest_of(tables: Tables, query: Query, page: Page) -> Iterator[Item]:
+    """Yield the items of a query, beginning with its first page. The other pages are read on demand, and each has at
+    most `query.limit` items.
+    """
+    yield from page.items
+    while page.last is not None:
+        page = tables.query(_from(query, page.last, query.limit))
+        yield from page.items
 
 
 def _from(query: Query, start: Item | None, limit: int | None) -> Query:

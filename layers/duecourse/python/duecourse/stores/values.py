@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import MISSING, fields
 from functools import cache
 from types import NoneType
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import orjson
 
 from duecourse.domain.documents import types_of
 from duecourse.stores.keys import Item
+
+T = TypeVar("T")
 
 
 def number(value: float) -> dict[str, str]:
@@ -47,6 +49,25 @@ def attribute(value: object) -> dict[str, Any]:
             raise TypeError(f"a value of type {kind.__name__} cannot be stored")
 
 
+def field_names(kind: type) -> Set[str]:
+    """Return the names of a dataclass's fields that have an attribute type."""
+    return _readers(kind).keys()
+
+
+def read(kind: type[T], item: Item, **given: object) -> T:
+    """Return a dataclass with the given fields, and with those that the item has as attributes of the same names. The
+    others have their defaults. Raises KeyError if a field has none, and ValueError for an invalid value.
+    """
+    of: type = kind
+    for name, (_, required, attribute, convert) in _readers(of).items():
+        if name in item:
+            given.setdefault(name, convert(item[name][attribute]))
+        elif required and name not in given:
+            raise KeyError(name)
+    made: T = of(**given)
+    return made
+
+
 def read_fields(kind: type, item: Item, names: Iterable[str]) -> dict[str, Any]:
     """Return these fields of a dataclass, read from the item's attributes of the same names. If an attribute is absent,
     its field is None, or keeps its default if it cannot be None. Raises KeyError if it has no default either, and
@@ -71,7 +92,7 @@ def _readers(kind: type) -> Mapping[str, tuple[bool, bool, str, Callable[[Any], 
     the attribute's type, and the conversion of its value.
     """
     hints, readers = types_of(kind), dict[str, tuple[bool, bool, str, Callable[[Any], Any]]]()
-    for field in fields(kind):
+    for field in (each for each in fields(kind) if each.init):
         kinds = get_args(hints[field.name])
         (one, *more) = [each for each in kinds if each is not NoneType] or [hints[field.name]]
         if not more and isinstance(one, type) and issubclass(one, str | int | float):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import fields
 from typing import Any, Protocol, TypeVar
 
-from duecourse.domain.ids import key_line
+from duecourse.domain.ids import key_queue
 from duecourse.domain.jobs.job import MAX_PRIORITY
-from duecourse.domain.runs.overlap import QueuePosition, position_in
+from duecourse.domain.runs.overlap import KeyLimit, Lock, QueuePosition, position_in
 from duecourse.messages import RunMessage, read_run_message
-from duecourse.ports import Watch
-from duecourse.stores import values
+from duecourse.ports import QueueWatch
+from duecourse.stores import run_item, values
+from duecourse.stores.key_limits import limit_from, limit_key
 from duecourse.stores.keys import (
     HELD_PREFIX,
+    LOCK,
     QUEUE_PREFIX,
     WATCH,
     Item,
@@ -22,6 +24,7 @@ from duecourse.stores.keys import (
 )
 from duecourse.stores.table import (
     Absent,
+    Between,
     Change,
     Compare,
     Condition,
@@ -103,11 +106,11 @@ class WaitQueues:
         self._tables.write(Update(Table.RUNS, _held_key(message), (Remove("message"),)))
 
     def enter(self, message: RunMessage, *, expires_at: int) -> bool:
-        """Add the run to the wait queue in its message (`RunMessage.line`). If the run is already in the wait queue, a
+        """Add the run to the wait queue of its message (`RunMessage.wait_queue`). If the run is already there, a
         message that starts a later attempt replaces the message of the run (a redrive replaces a message that only
         evaluates a workflow's run); otherwise, return False.
         """
-        key = job_key(message.tenant, message.line, sort_key(position_in(message.line, message)))
+        key = job_key(message.tenant, message.wait_queue, sort_key(position_in(message.wait_queue, message)))
         entry = {"message": message.to_json(), "attempt": message.starts, "expires_at": expires_at}
         earlier = any_of(Absent(), Compare("attempt", "<", message.starts))
         return self._tables.write(Put(Table.RUNS, key | values.pack(entry), earlier)).held
@@ -125,6 +128,23 @@ class WaitQueues:
         """
         query = self._query(tenant, job_id, QUEUE_PREFIX, limit, newest=newest)
         return [read_run_message(values.text(item, "message")) for item in self._tables.query(query).items]
+
+    def first_and_places(self, tenant: str, key: str, limit: int) -> tuple[list[RunMessage], dict[int, Lock]]:
+        """Return the first `limit` runs that wait for a place of a key, and its places, in one request unless there are
+        many more places. Strongly consistent.
+        """
+        partition, within = job_partition(tenant, key_queue(key)), Between("SK", LOCK, f"{QUEUE_PREFIX}~")
+        runs, places, start = list[RunMessage](), dict[int, Lock](), None
+        while True:  # the first request also has room for a pause and for the items of gates
+            query = Query(Table.RUNS, partition, within, consistent=True, limit=2 * limit + 2, start=start)
+            page = self._tables.query(query)
+            for item in page.items:
+                if (kind := values.text(item, "SK")).startswith(QUEUE_PREFIX):
+                    runs.append(read_run_message(values.text(item, "message")))
+                elif kind.startswith(LOCK):
+                    places[run_item.place_of_lock(item)] = run_item.lock_from_item(item)
+            if (start := page.last) is None or len(runs) >= limit:
+                return runs[:limit], places
 
     def length(self, tenant: str, job_id: str, *, limit: int) -> int:
         """Return the number of runs in the wait queue, counted up to `limit`. Strongly consistent."""
@@ -153,6 +173,20 @@ class WaitQueues:
         """Return the state of a gate for a key. May be stale without `strongly`."""
         return _state(gate, self._tables.get(Table.RUNS, _gate_key(tenant, key, gate), consistent=strongly))
 
+    def read(
+        self, tenant: str, gates: Iterable[tuple[str, GateItem[S_co]]], keys: Collection[str]
+    ) -> tuple[list[S_co], dict[str, KeyLimit]]:
+        """Return the states of gates, each with its key, and the stored limits of the keys, in one request. The limits
+        are strongly consistent, because a change of a limit applies to the next start; the states may be stale.
+        """
+        wanted = [(gate, _gate_key(tenant, key, gate)) for key, gate in gates]
+        both = {Table.JOBS: [limit_key(tenant, key) for key in keys], Table.RUNS: [key for _, key in wanted]}
+        items = self._tables.get_from_both(both, consistent={Table.JOBS})
+        found = {(item["PK"]["S"], item["SK"]["S"]): item for item in items}
+        states = [_state(gate, found.pop((key["PK"]["S"], key["SK"]["S"]), None)) for gate, key in wanted]
+        limits = [limit_from(tenant, item) for item in found.values()]
+        return states, {limit.key: limit for limit in limits}
+
     def change(
         self, tenant: str, key: str, gate: GateItem[S_co], write: GateWrite[S_co], *, expires_at: int
     ) -> tuple[bool, S_co]:
@@ -163,13 +197,13 @@ class WaitQueues:
         state = _state(gate, written.item)
         return written.held or state == write.to, state  # the response to a write may be lost
 
-    def watch(self, tenant: str, job_id: str) -> Watch | None:
+    def watch(self, tenant: str, job_id: str) -> QueueWatch | None:
         """Return the watch of the wait queue. Strongly consistent."""
         item = self._tables.get(Table.RUNS, job_key(tenant, job_id, WATCH))
         return None if item is None else _watch(item)
 
     def set_watch(
-        self, tenant: str, job_id: str, watch: Watch | None, previous: Watch | None, *, expires_at: int
+        self, tenant: str, job_id: str, watch: QueueWatch | None, previous: QueueWatch | None, *, expires_at: int
     ) -> bool:
         """Replace exactly `previous` (None: there must be no watch) by `watch`, or delete it if `watch` is None. Return
         False if there is another watch, or the same watch with other `calls`.
@@ -181,7 +215,7 @@ class WaitQueues:
         item = {"nonce": watch.nonce, "at": watch.at, "calls": watch.calls, "expires_at": expires_at}
         return self._tables.write(Put(Table.RUNS, key | values.pack(item), condition)).held
 
-    def remove_calls(self, tenant: str, job_id: str, calls: Collection[str]) -> Watch | None:
+    def remove_calls(self, tenant: str, job_id: str, calls: Collection[str]) -> QueueWatch | None:
         """Remove these calls from the watch. Return the changed watch, or None if there is no watch."""
         removal = Update(
             Table.RUNS, job_key(tenant, job_id, WATCH), (RemoveFrom("calls", frozenset(calls)),), Present()
@@ -190,13 +224,13 @@ class WaitQueues:
         return _watch(written.item) if written.held and written.item else None
 
 
-def _watch(item: Item) -> Watch:
+def _watch(item: Item) -> QueueWatch:
     calls = item["calls"]["SS"] if "calls" in item else ()
-    return Watch(values.text(item, "nonce"), float(item["at"]["N"]), frozenset(calls))
+    return QueueWatch(values.text(item, "nonce"), float(item["at"]["N"]), frozenset(calls))
 
 
 def _gate_key(tenant: str, key: str, gate: GateItem[S_co]) -> Item:
-    return job_key(tenant, key_line(key), gate.item)
+    return job_key(tenant, key_queue(key), gate.item)
 
 
 def _state(gate: GateItem[S_co], item: Item | None) -> S_co:

@@ -72,10 +72,13 @@ class WorkflowStore:
             raise GraphMissingError(f"graph {ref} of tenant {tenant} no longer exists")
         return from_document(Graph, orjson.loads(gzip.decompress(b64decode(values.text(item, "graph")))))
 
+    def ref_of(self, workflow: str, graph: Graph) -> WorkflowRef:
+        """Return the reference under which the graph is stored."""
+        return WorkflowRef(workflow, sha256(_text(graph)).hexdigest()[:HASH_CHARACTERS])
+
     def put_graph(self, tenant: str, workflow: str, graph: Graph, *, expires_at: int | None = None) -> WorkflowRef:
         """Store a graph and return its reference. Without `expires_at`, the expiry of an existing graph is removed."""
-        text = orjson.dumps(to_document(graph), option=orjson.OPT_SORT_KEYS)
-        ref = WorkflowRef(workflow, sha256(text).hexdigest()[:HASH_CHARACTERS])
+        ref, text = self.ref_of(workflow, graph), _text(graph)
         packed = b64encode(gzip.compress(text, mtime=0)).decode()  # text: the fast JSON encoder does not accept bytes
         item = values.pack({"expires_at": expires_at, "graph": packed})
         key = job_key(tenant, workflow, GRAPH_PREFIX + ref.graph)
@@ -208,6 +211,10 @@ class WorkflowStore:
         """Return the existing records of these runs. Strongly consistent."""
         keys = [job_key(tenant, run.job_id, RUN_PREFIX + run.local) for run in runs]
         return [run_item.from_item(item) for item in self._tables.get_many(Table.RUNS, keys, consistent=True)]
+
+
+def _text(graph: Graph) -> bytes:
+    return orjson.dumps(to_document(graph), option=orjson.OPT_SORT_KEYS)
 
 
 def _ends(items: Sequence[Item]) -> StepOutcomes:

@@ -18,7 +18,7 @@ from duecourse.ports import Caller, Clock, CloudWatchUnavailableError, InlineExe
 from duecourse.settings import ApiSettings
 from duecourse.stores.cursors import CursorStore
 from duecourse.stores.table import Tables
-from duecourse.stores.tick_mark import TickMark
+from duecourse.stores.tick_mark import Overdue, TickMark
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.faults import around
 from duecourse.testing.metrics import MemoryMetrics
@@ -28,6 +28,7 @@ from duecourse.testing.targets import Targets
 from duecourse.testing.wheel import Held, Wheel
 from duecourse.usecases.dispatch.round import WATERMARK_LAG_SECONDS, Dispatch
 from duecourse.usecases.report import Report
+from duecourse.usecases.run_counts import RunCounts
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.trends import Trends
 from duecourse.usecases.worker.work_item import Disposition, WorkerRules
@@ -106,9 +107,10 @@ class Ticked(TickMark):
         super().__init__(tables)
         self._clock = clock
 
-    def marks(self) -> Mapping[str, float]:
+    def state(self) -> tuple[Mapping[str, float], Overdue | None]:
         """Return the stored times, with the last full minute as that of the tick."""
-        return {**super().marks(), "tick": self._clock.now() // MINUTE * MINUTE}
+        times, overdue = super().state()
+        return {**times, "tick": self._clock.now() // MINUTE * MINUTE}, overdue
 
 
 class FaultError(RuntimeError):
@@ -125,8 +127,9 @@ class Stage:
     Attributes:
         caller: calls targets.
         wheel: the lanes.
-        jobs, cursors, run_store, wait_queues, timers, inputs, workflows, counters, mark, tenant_reports,
-            runs_in_progress: stores.
+        jobs, cursors, run_store, wait_queues, timers, inputs, delayed_runs, workflows, counters, mark,
+            tenant_reports, runs_in_progress, run_count_store: stores.
+        run_counts: the counts of runs that are not yet written.
         notices, bus, results, pinger: the other output of the stage.
 
     """
@@ -151,11 +154,14 @@ class Stage:
         self.wait_queues = stores.wait_queues()
         self.timers = stores.timers(settings.shards)
         self.inputs = stores.inputs()
+        self.delayed_runs = stores.delayed_runs()
         self.workflows = stores.workflows(clock)
         self.counters = stores.limits()
         self.tenant_reports, self.runs_in_progress = stores.tenant_reports(), stores.runs_in_progress()
         self.mark: TickMark = Ticked(stores.both(clock), clock)
         self.trends = Trends()
+        self.run_count_store = stores.run_counts()
+        self.run_counts = RunCounts(self.run_count_store, clock)
         self._memory = stores.tables if isinstance(stores, MemoryStores) else None
         self._metrics = MemoryMetrics(clock)
         for shard in range(settings.shards):  # otherwise the first round would read more slots of the past
@@ -179,6 +185,7 @@ class Stage:
         wiring.randomness, wiring.executor = self.randomness, InlineExecutor()
         wiring.jobs, wiring.cursors, wiring.runs = self.jobs, self.cursors, self.run_store
         wiring.wait_queues, wiring.inputs, wiring.timers = self.wait_queues, self.inputs, self.timers
+        wiring.delayed_runs = self.delayed_runs
         wiring.workflows, wiring.tenant_limits, wiring.tick_mark = self.workflows, self.counters, self.mark
         wiring.tenant_reports, wiring.runs_in_progress = self.tenant_reports, self.runs_in_progress
         wiring.lanes = wiring.depths = self.wheel
@@ -186,6 +193,7 @@ class Stage:
         wiring.public_keys = NoKeys()
         wiring.notices, wiring.bus, wiring.results = self.notices, self.bus, self.results
         wiring.trends, wiring.pinger = self.trends, self.pinger
+        wiring.run_count_store, wiring.run_counts = self.run_count_store, self.run_counts
         return wiring
 
     @contextmanager
@@ -253,6 +261,7 @@ class Stage:
         disposition, report = self.worker(held.lane).handle(self.wheel.received(held), deadline)
         if disposition is Disposition.RETAIN:
             self.wheel.put_back(held)
+        self.run_counts.write(report, deadline)
         self._metrics.note(report)
         self.note(report)
 

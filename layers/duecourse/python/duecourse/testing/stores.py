@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 from duecourse.ports import Clock, Executor
 from duecourse.stores.cursors import CursorStore
+from duecourse.stores.delayed_runs import DelayedRuns
 from duecourse.stores.inputs import Inputs
 from duecourse.stores.jobs import JobStore
 from duecourse.stores.maintenance import TenantReports
+from duecourse.stores.run_counts import RunCountStore
 from duecourse.stores.runs import RunsInProgress, RunStore
 from duecourse.stores.table import Tables
 from duecourse.stores.tenants import TenantLimits
@@ -47,6 +49,10 @@ class Stores(ABC):
         """Return the store of requests for runs."""
         return Inputs(self.both())
 
+    def delayed_runs(self) -> DelayedRuns:
+        """Return the list of delayed runs."""
+        return DelayedRuns(self.both())
+
     def workflows(self, clock: Clock) -> WorkflowStore:
         """Return the store of workflow graphs and step outcomes."""
         return WorkflowStore(self.both(clock), clock)
@@ -66,6 +72,10 @@ class Stores(ABC):
     def runs_in_progress(self) -> RunsInProgress:
         """Return the counts of the runs in progress."""
         return RunsInProgress(self.both())
+
+    def run_counts(self) -> RunCountStore:
+        """Return the store of the counts of runs by hour."""
+        return RunCountStore(self.both())
 
     def tick_mark(self) -> TickMark:
         """Return the store of the last tick."""

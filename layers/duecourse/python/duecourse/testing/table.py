@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from heapq import heappop, heappush
@@ -447,6 +447,9 @@ class MemoryTables:
             wanted = _distinct([_where(key) for key in keys])
             records = self._records[table].by_key
             return [_copy(records[where].item) for where in wanted if where in records]
+
+    def get_from_both(self, keys: Mapping[Table, Iterable[Item]], *, consistent: Collection[Table]) -> list[Item]:
+        return [item for table, of_table in keys.items() for item in self.get_many(table, of_table)]
 
     def query(self, query: Query) -> Page:
         with self._lock:

@@ -11,7 +11,7 @@ from threading import Lock
 from duecourse.domain.jobs.job import Lane
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import RunMessage, read_run_message
-from duecourse.ports import Depth, Outgoing
+from duecourse.ports import Depth, Outgoing, OutgoingOperation
 from duecourse.testing.clock import SettableClock
 from duecourse.usecases.worker.work_item import ReceivedMessage
 
@@ -35,11 +35,13 @@ class Held:
 @dataclass
 class Wheel:
     """Implementation of ports.Lanes, ports.Received and ports.Depths with one queue. It rejects messages for which
-    `refuse` returns true.
+    `refuse` returns true, and those that continue operations if `refuse_operations` is set. `sent` has only messages
+    about runs.
     """
 
     clock: SettableClock
     refuse: Callable[[RunMessage], bool] = lambda _: False
+    refuse_operations: bool = False
     sent: list[Outgoing] = field(default_factory=list)
     dead_letters: list[Held] = field(default_factory=list)
     max_receive_count: int = 5
@@ -49,17 +51,20 @@ class Wheel:
     _serial: count[int] = field(default_factory=count)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
-    def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
+    def send(self, outgoing: Sequence[Outgoing | OutgoingOperation]) -> list[bool]:
         """Keep the messages until they are due. Return, for each, whether it was accepted."""
         with self._lock:
             accepted = []
             for one in outgoing:
                 if not 0 <= one.delay_seconds <= MAX_DELAY_SECONDS:
                     raise ValueError(f"SQS delays a message by 0 to {MAX_DELAY_SECONDS} s, not by {one.delay_seconds}")
-                fine = not self.refuse(one.message)
+                if isinstance(one, Outgoing):
+                    fine = not self.refuse(one.message)
+                    self.sent += [one] if fine else []
+                else:
+                    fine = not self.refuse_operations
                 accepted.append(fine)
                 if fine:
-                    self.sent.append(one)
                     visible = self.clock.now() + one.delay_seconds
                     held = Held(visible, next(self._serial), one.message.to_json(), lane=one.message.lane)
                     heappush(self._held, held)

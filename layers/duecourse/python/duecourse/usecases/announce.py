@@ -1,18 +1,26 @@
-"""Publishes outcomes on the event bus (best effort), and delivers notices, if the job requests them."""
+"""Delivers what jobs request about their runs: notices, events on the event bus (best effort), and pings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from duecourse.domain.jobs.job import EventKind, Job, NoticeCause
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import MissedDeadline
-from duecourse.domain.runs.document import DEADLINE_MISSED, deadline_detail_of, detail_of, outbound_events_of
-from duecourse.domain.runs.notices import Notice, deadline_notice, notices_of
+from duecourse.domain.runs.notices import (
+    Notice,
+    Notifications,
+    deadline_notifications,
+    notifications_of,
+    pause_notifications,
+)
 from duecourse.domain.runs.states import Run
 from duecourse.ports import Bus, Clock, OutboundEvent
 from duecourse.usecases.report import Report
+
+if TYPE_CHECKING:
+    from duecourse.usecases.ping import Pings
 
 
 class NoticeSender(Protocol):
@@ -24,42 +32,41 @@ class NoticeSender(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Announcements:
-    """Publishes the outcome of a run if its job's `events` include it, and delivers the notices that the job's `notify`
-    requests. `notifier` returns the sender of notices, which only jobs with `notify` need.
+    """Delivers the notifications that jobs request. `notifier` and `pings` return the senders of notices and of pings,
+    which most jobs do not need. All methods raise if a notice could not be delivered. Events that the bus does not
+    accept are counted and logged.
     """
 
     bus: Bus
     clock: Clock
     notifier: Callable[[], NoticeSender]
+    pings: Callable[[], Pings]
 
-    def publish(self, run: Run, job: Job, report: Report) -> None:
-        """Publish the outcome and deliver the notices about it. Events that the bus does not accept are counted and
-        logged. Raises if a notice could not be delivered.
-        """
-        if job.notify:
-            self.notify(notices_of(run, job), report)
-        if job.events:
-            self._publish(run, {kind: detail_of(run, kind) for kind in outbound_events_of(run, job)}, report)
+    def publish(self, run: Run, job: Job, report: Report, until: float = 0.0) -> None:
+        """Announce a record. No ping lasts beyond `until` (UTC seconds)."""
+        if job.notify or job.events or job.ping_url is not None:
+            self._deliver(notifications_of(run, job), report, until)
 
     def publish_deadline(self, missed: MissedDeadline, job: Job, report: Report) -> None:
-        """Publish a missed deadline and deliver the notices about it, like `publish`."""
-        if NoticeCause.DEADLINE in job.notices_wanted:
-            self.notify([deadline_notice(missed.run, job, missed.deadline, missed.at)], report)
-        if set(job.events) & {EventKind.ALL, EventKind.DEADLINES}:
-            details = {DEADLINE_MISSED: deadline_detail_of(missed.run, missed.deadline, missed.at)}
-            self._publish(missed.run, details, report)
+        """Announce a missed deadline."""
+        if job.notify or job.events:
+            self._deliver(deadline_notifications(missed.run, job, missed.deadline, missed.at), report)
 
-    def notify(self, notices: Sequence[Notice], report: Report) -> None:
-        """Deliver the notices. Raises if one could not be delivered."""
-        if notices:
-            self.notifier().send(notices, report)
+    def publish_pause(self, job: Job, because: str, report: Report) -> None:
+        """Announce that Duecourse has paused the job."""
+        self._deliver(pause_notifications(job, because, job.updated_at), report)
 
-    def _publish(self, run: Run, details: Mapping[str, dict[str, Any]], report: Report) -> None:
-        if not details:
-            return
-        at = self.clock.now()
-        refused = self.bus.publish([OutboundEvent(kind, detail, at) for kind, detail in details.items()])
-        report.counts["EventsPublished"] += len(details) - refused
-        if refused:
-            report.counts["EventsRefused"] += refused
-            report.add("event_refused", alarming=True, tenant=run.tenant, run_id=run.run_id, events=list(details))
+    def _deliver(self, wanted: Notifications, report: Report, until: float = 0.0) -> None:
+        if wanted.notices:
+            self.notifier().send(wanted.notices, report)
+        if wanted.events:
+            at = self.clock.now()
+            refused = self.bus.publish([OutboundEvent(kind, detail, at) for kind, detail in wanted.events.items()])
+            report.counts["EventsPublished"] += len(wanted.events) - refused
+            if refused:
+                report.counts["EventsRefused"] += refused
+                detail = next(iter(wanted.events.values()))
+                of = {name: detail[name] for name in ("tenant", "run_id")}
+                report.add("event_refused", alarming=True, events=list(wanted.events), **of)
+        if wanted.ping is not None:
+            self.pings().send(wanted.ping, until, report)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from duecourse.messages import RunMessage
+from duecourse.messages import OperationMessage, RunMessage
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 
@@ -36,8 +36,9 @@ class Report:
     name.
 
     `about` has the facts of every event, for example the job and run of a message. `by_target` has the counts by the
-    type of the called target. `called` and `failing` have the targets of attempts that started and that failed
-    (usecases.worker.trends). docs/observability.md has a row for each action and each metric.
+    type of the called target. `balances` has sums that can be negative, which are emitted by lane. `called` and
+    `failing` have the targets of attempts that started and that failed (usecases.worker.trends). docs/observability.md
+    has a row for each action and each metric.
     """
 
     about: Mapping[str, object] = field(default_factory=dict)
@@ -48,6 +49,7 @@ class Report:
     failing: set[str] = field(default_factory=set)
     seconds: dict[str, list[float]] = field(default_factory=dict)
     ages: dict[str, float] = field(default_factory=dict)
+    balances: dict[str, float] = field(default_factory=dict)
 
     def add(self, action: str, /, *, alarming: bool = False, **facts: object) -> None:
         """Add an event."""
@@ -85,7 +87,9 @@ class Report:
             self.ages[metric] = max(seconds, self.ages.get(metric, seconds))
 
 
-def about(message: RunMessage) -> dict[str, object]:
-    """Return the facts for every log line about a message: its tenant, job and run."""
+def about(message: RunMessage | OperationMessage) -> dict[str, object]:
+    """Return the facts for every log line about a message: its tenant, job and run, or its operation."""
+    if isinstance(message, OperationMessage):
+        return {"tenant": message.tenant, "operation": message.operation, "page": message.page}
     named: dict[str, object] = {"tenant": message.tenant, "job_id": message.job_id, "run_id": message.run_id}
     return named if message.correlation_id is None else named | {"correlation_id": message.correlation_id}

@@ -8,10 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from duecourse.adapters.shared_cache import SharedCache
+from duecourse.limits import SECRET_SECONDS, SECRET_SPREAD
 from duecourse.ports import AwsError, Clock, SecretsUnavailableError, SecretUnknownError, ServiceError
 
-KNOWN_SECONDS = 60
-"""How long a secret is cached, in seconds. A rotated secret is used within a minute."""
+STALE_SECONDS = 15 * 60
+"""How long a secret is used after it was fetched if its store does not respond, in seconds. A deleted secret is not
+used: its store says that it does not exist.
+"""
 
 UNKNOWN_SECONDS = 5
 """How long the absence of a secret is cached, in seconds."""
@@ -23,13 +26,16 @@ _logger = logging.getLogger(__name__)
 class SsmSecrets:
     """Reads each secret from the `/duecourse/<stage>/secrets/<tenant>/<name>` parameter, usually a SecureString."""
 
-    def __init__(self, client: Any, stage: str, clock: Clock) -> None:
+    def __init__(self, client: Any, stage: str, clock: Clock, draw: Callable[[], float]) -> None:
         self._client = client
         self._stage = stage
-        self._memory = SharedCache[str | None](clock)
+        self._draw = draw
+        self._memory = _memory(clock)
 
     def get(self, tenant: str, name: str) -> str:
-        """Return the secret, which is at most a minute old. Raises SecretUnknownError or SecretsUnavailableError."""
+        """Return the secret, which is at most a minute old, or STALE_SECONDS if its store does not respond. Raises
+        SecretUnknownError or SecretsUnavailableError.
+        """
         path = f"/duecourse/{self._stage}/secrets/{tenant}/{_checked(name)}"
         return _known(name, f"parameter {path}", self._memory.get(path, self._fetch))
 
@@ -37,19 +43,22 @@ class SsmSecrets:
         unknown = frozenset({"ParameterNotFound", "ParameterVersionNotFound"})
         answer = _asked(path, unknown, lambda: self._client.get_parameter(Name=path, WithDecryption=True))
         secret = None if answer is None else str(answer["Parameter"]["Value"])
-        return secret, lifetime(secret)
+        return secret, lifetime(secret, self._draw())
 
 
 class SecretsManagerSecrets:
     """Reads each secret from the current version of `duecourse/<stage>/<tenant>/<name>` in Secrets Manager, as text."""
 
-    def __init__(self, client: Any, stage: str, clock: Clock) -> None:
+    def __init__(self, client: Any, stage: str, clock: Clock, draw: Callable[[], float]) -> None:
         self._client = client
         self._stage = stage
-        self._memory = SharedCache[str | None](clock)
+        self._draw = draw
+        self._memory = _memory(clock)
 
     def get(self, tenant: str, name: str) -> str:
-        """Return the secret, which is at most a minute old. Raises SecretUnknownError or SecretsUnavailableError."""
+        """Return the secret, which is at most a minute old, or STALE_SECONDS if its store does not respond. Raises
+        SecretUnknownError or SecretsUnavailableError.
+        """
         path = f"duecourse/{self._stage}/{tenant}/{_checked(name)}"
         return _known(name, f"secret {path} in Secrets Manager", self._memory.get(path, self._fetch))
 
@@ -59,7 +68,11 @@ class SecretsManagerSecrets:
         unknown = frozenset({"ResourceNotFoundException", "InvalidRequestException"})
         answer = _asked(path, unknown, lambda: self._client.get_secret_value(SecretId=path))
         secret = None if answer is None else answer.get("SecretString")
-        return secret, lifetime(secret)
+        return secret, lifetime(secret, self._draw())
+
+
+def _memory(clock: Clock) -> SharedCache[str | None]:
+    return SharedCache(clock, stale_after=SecretsUnavailableError, stale_seconds=STALE_SECONDS)
 
 
 def _checked(name: str) -> str:
@@ -78,9 +91,9 @@ def _known(name: str, place: str, secret: str | None) -> str:
     return secret
 
 
-def lifetime(secret: str | None) -> float:
-    """Return the seconds for which a secret, or its absence, is cached."""
-    return UNKNOWN_SECONDS if secret is None else KNOWN_SECONDS
+def lifetime(secret: str | None, draw: float) -> float:
+    """Return the seconds for which a secret, or its absence, is cached. `draw` is a random number in [0, 1)."""
+    return UNKNOWN_SECONDS if secret is None else SECRET_SECONDS * (1 - SECRET_SPREAD * draw)
 
 
 def _asked(path: str, unknown: frozenset[str], request: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:

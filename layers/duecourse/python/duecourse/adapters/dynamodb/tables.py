@@ -7,7 +7,7 @@ conditional PartiQL correctly, moto does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
@@ -65,7 +65,11 @@ class DynamoTables:
         return item
 
     def get_many(self, table: Table, keys: Iterable[Item], *, consistent: bool = False) -> list[Item]:
-        return batch_get(self._client, self._names[table], keys, consistent=consistent)
+        return self.get_from_both({table: keys}, consistent={table} if consistent else ())
+
+    def get_from_both(self, keys: Mapping[Table, Iterable[Item]], *, consistent: Collection[Table]) -> list[Item]:
+        wanted = [(self._names[table], key) for table, of_table in keys.items() for key in of_table]
+        return batch_get(self._client, wanted, {self._names[table] for table in consistent})
 
     def query(self, query: Query) -> Page:
         return _page(self._client.query(**self._queried(query)))
@@ -258,20 +262,26 @@ READ_BATCH = 100
 """Maximum number of keys of one BatchGetItem (Amazon DynamoDB API Reference)."""
 
 
-def batch_get(client: Any, table: str, keys: Iterable[Item], *, consistent: bool = False) -> list[Item]:
-    """Return the items that exist among the keys, in any order.
+def batch_get(client: Any, keys: Sequence[tuple[str, Item]], consistent: Collection[str] = ()) -> list[Item]:
+    """Return the items that exist among the keys, in any order. Each key is that of an item in a table, by its name;
+    reads of the tables in `consistent` are strongly consistent.
 
     Keys that DynamoDB leaves unprocessed are read one by one: the client retries single reads with backoff and raises
     ServiceError after some attempts, but it retries no part of a batch.
     """
-    wanted, found = list(keys), []
-    how = {"ConsistentRead": True} if consistent else {}
-    for begin in range(0, len(wanted), READ_BATCH):
-        answer = client.batch_get_item(RequestItems={table: {"Keys": wanted[begin : begin + READ_BATCH], **how}})
-        found += answer["Responses"].get(table, [])
-        for key in (answer.get("UnprocessedKeys") or {}).get(table, {}).get("Keys", ()):
-            item = client.get_item(TableName=table, Key=key, **how).get("Item")
-            found += [] if item is None else [item]
+    found: list[Item] = []
+    for begin in range(0, len(keys), READ_BATCH):
+        wanted: dict[str, Any] = {}
+        for table, key in keys[begin : begin + READ_BATCH]:
+            how = {"ConsistentRead": True} if table in consistent else {}
+            wanted.setdefault(table, {"Keys": [], **how})["Keys"].append(key)
+        answer = client.batch_get_item(RequestItems=wanted)
+        found += [item for items in answer["Responses"].values() for item in items]
+        for table, left in (answer.get("UnprocessedKeys") or {}).items():
+            how = {"ConsistentRead": True} if table in consistent else {}
+            for key in left["Keys"]:
+                item = client.get_item(TableName=table, Key=key, **how).get("Item")
+                found += [] if item is None else [item]
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from duecourse.adapters.aws.tracing import for_messages, trace_header
 from duecourse.adapters.sqs.batch import Entry, batches, send_batch
 from duecourse.domain.jobs.job import Lane
-from duecourse.ports import Clock, Executor, InlineExecutor, Outgoing, Randomness
+from duecourse.ports import Clock, Executor, InlineExecutor, Outgoing, OutgoingOperation, Randomness
 
 _logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ class SqsLanes:
         self._randomness = randomness
         self._short_timeouts = short_timeouts
 
-    def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
+    def send(self, outgoing: Sequence[Outgoing | OutgoingOperation]) -> list[bool]:
         by_queue: dict[tuple[Lane, bool], list[tuple[int, Entry]]] = {}
         traced = _traced(self._trace())
         for number, item in enumerate(outgoing):
@@ -68,7 +68,9 @@ class SqsLanes:
         accepted = self._sent(by_queue, outgoing)
         return [number in accepted for number in range(len(outgoing))]
 
-    def _sent(self, by_queue: Mapping[tuple[Lane, bool], Batch], outgoing: Sequence[Outgoing]) -> set[int]:
+    def _sent(
+        self, by_queue: Mapping[tuple[Lane, bool], Batch], outgoing: Sequence[Outgoing | OutgoingOperation]
+    ) -> set[int]:
         accepted: set[int] = set()
         for (lane, bulk), entries in by_queue.items():
             queue_url = self._queue_urls[bulk].get(lane)
@@ -87,7 +89,7 @@ class SqsLanes:
                 accepted |= taken
         return accepted
 
-    def _persist(self, queue_url: str, outgoing: Sequence[Outgoing], batch: Batch) -> set[int]:
+    def _persist(self, queue_url: str, outgoing: Sequence[Outgoing | OutgoingOperation], batch: Batch) -> set[int]:
         """Send one batch, and retry the entries that SQS could not accept at that moment."""
         accepted: set[int] = set()
         began = self._clock.now()
@@ -103,13 +105,15 @@ class SqsLanes:
             batch = [(number, self._renewed(entry, outgoing[number], passed)) for number, entry in again]
         return accepted
 
-    def _renewed(self, entry: Entry, item: Outgoing, passed: int) -> Entry:
+    def _renewed(self, entry: Entry, item: Outgoing | OutgoingOperation, passed: int) -> Entry:
         """Return the entry for another attempt. The message of the previous attempt may have been stored although there
         was no response, so this entry is a different message. The whole seconds that have `passed` are subtracted from
         its delay, so that it is not delivered before it is due.
         """
-        message = item.message.again(nonce=self._randomness.nonce())
-        return entry | _entry(Outgoing(message, max(item.delay_seconds - passed, 0)))
+        nonce, left = self._randomness.nonce(), max(item.delay_seconds - passed, 0)
+        if isinstance(item, OutgoingOperation):
+            return entry | _entry(OutgoingOperation(item.message.again(nonce=nonce), left))
+        return entry | _entry(Outgoing(item.message.again(nonce=nonce), left))
 
 
 def _traced(header: str | None) -> Entry:
@@ -123,7 +127,7 @@ def _traced(header: str | None) -> Entry:
     return {"MessageSystemAttributes": {"AWSTraceHeader": {"DataType": "String", "StringValue": borne}}}
 
 
-def _entry(item: Outgoing) -> Entry:
+def _entry(item: Outgoing | OutgoingOperation) -> Entry:
     return {
         "MessageBody": item.message.to_json(),
         "DelaySeconds": item.delay_seconds,

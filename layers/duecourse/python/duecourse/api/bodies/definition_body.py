@@ -31,7 +31,6 @@ from duecourse.domain.targets.template import IDEMPOTENCY_NAMES, check_template
 from duecourse.domain.tenants.quota import MAX_EXPRESSION
 from duecourse.domain.workflows.check import DEADLINE_SECONDS, MAX_DIRECT, MAX_STEPS
 from duecourse_schedules.exclusions import MAX_EXCLUSION_CHARACTERS, MAX_EXCLUSIONS
-from duecourse_schedules.packed import PREFIX
 from duecourse_schedules.schedule import MAX_SCHEDULES
 
 _FORMS = (
@@ -72,7 +71,7 @@ Schedules = Annotated[
 
 
 def _no_calendar(text: str) -> str:
-    if text.startswith(PREFIX):
+    if text.startswith("calendar:"):
         raise refuse("is not a time; to exclude the days of a calendar, set the field calendar to its id")
     return text
 

@@ -17,6 +17,9 @@ from duecourse.api.bodies.target_bodies import TargetBody
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.runs.states import RunState
 
+LAST_STATES = 20
+"""The maximum number of runs in a summary."""
+
 
 class LastRunAnswer(TypedDict):
     """One of the last runs of a job in a list of jobs."""
@@ -24,6 +27,21 @@ class LastRunAnswer(TypedDict):
     id: RunId
     occurrence: Second
     state: RunState
+
+
+class JobSummaryAnswer(TypedDict):
+    """The row of a job in a list: when it runs next, and the states of its last 20 runs, newest first."""
+
+    id: JobId
+    name: str
+    state: JobState
+    schedule: Annotated[str | list[str] | None, Field(description="As it was posted.")]
+    timezone: str
+    next_occurrence: Second | None
+    last_states: Annotated[list[RunState], Field(max_length=LAST_STATES)]
+    tags: list[str]
+    error: Annotated[str | None, Field(description="The reason why the job does not run.")]
+    workflow: Annotated[JobId | None, Field(description="The workflow of which the job is a step.")]
 
 
 class MinuteAnswer(TypedDict):
@@ -93,6 +111,11 @@ class WorkflowTargetBody(Body):
     graph: str
 
 
+LastRuns = Annotated[
+    list[LastRunAnswer],
+    Field(description="In a list with `runs`: the last runs of the job, newest first, without queued runs."),
+]
+
 ShownTarget = Annotated[TargetBody | WorkflowTargetBody, Field(discriminator="type")]
 
 
@@ -108,10 +131,7 @@ class JobAnswer(KeptBody, JobBody):
     delete_at: Annotated[
         Second | None, Field(description="When the job is removed after its end; null if it is not removed.")
     ]
-    last_runs: Annotated[
-        list[LastRunAnswer],
-        Field(description="In a list with `runs`: the last runs of the job, newest first, without queued runs."),
-    ]
+    last_runs: LastRuns
     spread_load: Annotated[
         SpreadLoadAnswer,
         Field(description="In a dry run that chooses the offset of `spread`, unless the tenant has too many jobs."),

@@ -76,7 +76,13 @@ def posted(kind: type[Any], base: type[Body] = Body, **types: Any) -> type[Body]
     return made
 
 
-_part = cache(posted)
+class _Part(Body):
+    """A part of a body, whose validator is built with that of the body."""
+
+    model_config = pydantic.ConfigDict(defer_build=True)
+
+
+_part = cache(partial(posted, base=_Part))
 
 
 def _field(hints: Mapping[str, Any], field: Field[Any], types: Mapping[str, Any]) -> tuple[str, Any]:

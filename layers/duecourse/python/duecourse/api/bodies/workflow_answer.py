@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, Document, JobId, Millisecond, RunId, Second, job_document
 from duecourse.api.bodies.definition_body import DefinitionBody
-from duecourse.api.bodies.job_answer import KeptBody
+from duecourse.api.bodies.job_answer import KeptBody, LastRuns
 from duecourse.domain.documents import part_of
 from duecourse.domain.instants import millisecond, to_iso
-from duecourse.domain.runs.states import Alive, RunState, finished_at, reason_of
+from duecourse.domain.runs.states import Alive, RunState
 from duecourse.domain.workflows.graph import Graph, Rule, StepOutcome
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 from duecourse.usecases.jobs.view import JobView
@@ -30,12 +30,18 @@ class WorkflowJobAnswer(TypedDict):
     only: str | None
 
 
+def _tidy(schema: dict[str, Any]) -> None:
+    """Make `last_runs` optional, because only lists have it."""
+    schema["required"].remove("last_runs")
+
+
 class WorkflowSummaryAnswer(KeptBody, DefinitionBody):
     """A workflow without its steps."""
 
-    model_config = ConfigDict(defer_build=True)
+    model_config = ConfigDict(defer_build=True, json_schema_extra=_tidy)
 
     deadline_seconds: int
+    last_runs: LastRuns
 
 
 class WorkflowAnswer(WorkflowSummaryAnswer):
@@ -120,7 +126,7 @@ class WorkflowRunAnswer(TypedDict):
     jobs: list[StepRunAnswer]
 
 
-SHOWN = tuple(name for name in WorkflowSummaryAnswer.model_fields if name != "deadline_seconds")
+SHOWN = tuple(name for name in WorkflowSummaryAnswer.model_fields if name not in ("deadline_seconds", "last_runs"))
 
 
 def summary_document(view: JobView) -> Document:
@@ -143,10 +149,10 @@ def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
     return WorkflowRunAnswer(
         run=run.run_id,
         state=run.state,
-        reason=reason_of(run),
+        reason=run.reason,
         occurrence=to_iso(run.occurrence),
         started_at=millisecond(run.started_at if run.first_started_at is None else run.first_started_at),
-        finished_at=millisecond(finished_at(run)),
+        finished_at=millisecond(run.finished_at),
         deadline=None if deadlines is None else millisecond(deadlines.waiting_until),
         rerun_of=view.graph.rerun_of,
         rerun_from=list(view.graph.rerun_from),
@@ -164,7 +170,7 @@ def _step_run(view: StepView) -> StepRunAnswer:
         id=step.id,
         job_id=step.job_id,
         state=_state(view),
-        reason=None if current is None else reason_of(current),
+        reason=None if current is None else current.reason,
         run=None if run is None else run.run_id,
         carried_over=step.carried_over is not None,
         after=list(step.after),
@@ -172,7 +178,7 @@ def _step_run(view: StepView) -> StepRunAnswer:
         waits_for=list(view.waits_for),
         attempts=0 if run is None else run.attempt,
         started_at=millisecond(started),
-        finished_at=None if current is None else millisecond(finished_at(current)),
+        finished_at=None if current is None else millisecond(current.finished_at),
         code=None if current is None else current.code,
         error=None if current is None else current.error,
     )

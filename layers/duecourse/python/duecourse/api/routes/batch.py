@@ -75,7 +75,7 @@ def create_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     key = read_key(request)
     items: list[Document] = []
     counts: Counter[str] = Counter()
-    until = api.jobs.clock.now() + BATCH_SECONDS
+    until = api.jobs.parts.clock.now() + BATCH_SECONDS
     jobs = read_body(request, BatchBody, kind="invalid-batch", apart="jobs").jobs
     request.budget.charge(len(jobs))
     for index, outcome in enumerate(_outcomes(api, request, jobs, key, until)):
@@ -136,7 +136,7 @@ def _kept(outcomes: dict[int, JobOutcome], indices: Iterable[int]) -> Iterator[N
 
 def check_time(api: Api, until: float) -> None:
     """Raise Problem (503) if no time is left for another job or run."""
-    if api.jobs.clock.now() > until:
+    if api.jobs.parts.clock.now() > until:
         raise busy()
 
 

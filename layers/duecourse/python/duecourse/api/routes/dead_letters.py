@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from duecourse.api.answers import Count, PageAnswer, RunAnswer, run_document
-from duecourse.api.api import Answer, Api, listed_tag, page_answer, route
+from duecourse.api.answers import Count, PageAnswer, RunAnswer
+from duecourse.api.api import Answer, Api, listed_tag, route
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS
 from duecourse.api.query import (
@@ -20,17 +20,16 @@ from duecourse.api.query import (
     UNTIL,
     PageQuery,
     after,
-    dead_page_token,
-    fitting,
     job_parameter,
     page_cursor,
-    read_dead_page_token,
+    read_state_page_token,
+    state_page_token,
 )
 from duecourse.api.request import Request
-from duecourse.api.routes.runs import SelectRunsBody
+from duecourse.api.routes.runs import SelectRunsBody, found_runs
 from duecourse.domain.runs.document import RunFilter
+from duecourse.domain.runs.operations import OperationKind
 from duecourse.domain.runs.states import RunState
-from duecourse.usecases.runs.lists import mark_of
 
 
 class RedriveBody(SelectRunsBody):
@@ -38,7 +37,7 @@ class RedriveBody(SelectRunsBody):
     a text in the error.
     """
 
-    cursor: Annotated[str, page_cursor(read_dead_page_token)] | None = None
+    cursor: Annotated[str, page_cursor(read_state_page_token)] | None = None
     dry_run: Annotated[
         bool, Field(description="Redrive nothing; return the number of runs that would be redriven.")
     ] = False
@@ -85,13 +84,9 @@ def list_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -
     `error` a page may be short or empty and still have a next page.
     """
     query = DeadRunsQuery.of(request)
-    before, tag = read_dead_page_token(query.cursor), listed_tag(request, query.tag)
+    before, tag = read_state_page_token(query.cursor), listed_tag(request, query.tag)
     page = api.search.page(request.tenant, _dead(query), limit=query.limit, before=before, job_id=query.job_id, tag=tag)
-    items = [run_document(run) for run in page.items]
-    count = fitting(items)
-    following = mark_of(page.items[count - 1]) if count < len(items) else page.following
-    cursor = None if following is None else dead_page_token(following)
-    return page_answer("dead_letters_listed", items[:count], cursor, {"job_id": query.job_id})
+    return found_runs("dead_letters_listed", page, {"job_id": query.job_id})
 
 
 @route(
@@ -113,19 +108,19 @@ def redrive_dead_runs(api: Api, request: Request, _parameters: Mapping[str, str]
     """
     body = read_body(request, RedriveBody, optional=True)
     body.check_times()
-    wanted, before = _dead(body), read_dead_page_token(body.cursor)
+    wanted, before = _dead(body), read_state_page_token(body.cursor)
     page = api.search.page(request.tenant, wanted, limit=body.limit, before=before, job_id=body.job_id, tag=body.tag)
     request.budget.charge(len(page.items))
-    done = api.commands.redrive_many(page.items, by=request.principal, dry_run=body.dry_run)
-    following = mark_of(page.items[done.done - 1]) if done.done < len(page.items) else page.following
+    done = api.commands.send_many(OperationKind.REDRIVE, page.items, by=request.principal, dry_run=body.dry_run)
+    following, omitted = page.first(done.done).following, sum(done.skipped.values())
     document = RedrivenAnswer(
         dry_run=body.dry_run,
         redriven=done.sent,
-        refused=done.refused + done.omitted,
+        refused=done.refused + omitted,
         more=following is not None,
-        next_cursor=None if following is None else dead_page_token(following),
+        next_cursor=None if following is None else state_page_token(following),
     )
-    sent = {"sent": done.sent, "unsent": done.refused, "orphaned": done.omitted}
+    sent = {"sent": done.sent, "unsent": done.refused, "orphaned": omitted}
     facts = {"job_id": body.job_id, "dry_run": body.dry_run, **sent}
     counts = {"SendsRefused": done.refused} if done.refused else {}
     return Answer(HTTPStatus.OK, "dead_letters_redriven", document, facts=facts, counts=counts)

@@ -16,7 +16,14 @@ from typing_extensions import TypedDict
 from duecourse.api.answers import Document, Millisecond, PageAnswer, job_document
 from duecourse.api.api import Answer, Api, check_notified, check_tags, listed_tag, page_answer, route
 from duecourse.api.bodies.definition_body import JobBody
-from duecourse.api.bodies.job_answer import JobAnswer, JobPatch, LastRunAnswer, MinuteAnswer
+from duecourse.api.bodies.job_answer import (
+    LAST_STATES,
+    JobAnswer,
+    JobPatch,
+    JobSummaryAnswer,
+    LastRunAnswer,
+    MinuteAnswer,
+)
 from duecourse.api.bodies.models import Rules, refuse, unfit
 from duecourse.api.bodies.validation import patched, read_job, validate_draft
 from duecourse.api.problems import FieldFault, Problem, bad_parameter, invalid, pointer, unknown_job
@@ -29,6 +36,7 @@ from duecourse.api.query import (
     fitting,
     flag_parameter,
     job_page_token,
+    jobs_parameter,
     line_parameter,
     number_parameter,
     read_change_page_token,
@@ -66,6 +74,10 @@ def _prefix(text: str) -> str:
     return text
 
 
+MOST_IDS = 20
+"""The maximum number of ids in a filter: their last runs count as one request together."""
+
+
 class JobsQuery(PageQuery):
     """The filters of a list of jobs."""
 
@@ -92,6 +104,10 @@ class JobsQuery(PageQuery):
     ] = None
     owner: Annotated[
         str | None, line_parameter("Owner", "Only jobs of this owner (exact match).", MAX_OWNER, "billing")
+    ] = None
+    ids: Annotated[
+        tuple[str, ...] | None,
+        jobs_parameter("JobIds", f"Only jobs with one of these ids: up to {MOST_IDS}, separated by commas.", MOST_IDS),
     ] = None
     total: Annotated[
         bool,
@@ -125,11 +141,14 @@ def job_page(
     document: Callable[[JobView], Document],
     *,
     runs: int = 0,
+    last: Callable[[Sequence[LastRun]], Document] | None = None,
     workflows: bool = False,
 ) -> Answer:
-    """Return a page of the tenant's jobs (or only workflows) with the last `runs` runs of each. Raises Problem."""
+    """Return a page of the tenant's jobs (or only workflows) with the last `runs` runs of each, in the fields that
+    `last` returns (default: `last_runs`). Raises Problem.
+    """
     after, chosen = read_job_page_token(query.cursor), listed_tag(request, query.tag)
-    where = JobFilter(query.prefix or "", query.search, chosen, query.state, query.owner, workflows)
+    where = JobFilter(query.prefix or "", query.search, chosen, query.state, query.owner, workflows, query.ids)
     if after is not None and not after.startswith(where.prefix):
         raise bad_parameter("cursor", "belongs to a list with another prefix; start without a cursor")
     if where.sifts or query.total:
@@ -140,17 +159,18 @@ def job_page(
     items = [document(view) for view in page.items]
     if runs:
         request.budget.charge(1 + len(items) // JOBS_A_REQUEST)
-        last = api.history.last(request.tenant, [view.job for view in page.items], runs)
-        for item, found in zip(items, last, strict=True):
-            item["last_runs"] = [_last_run(run) for run in found]
+        newest = api.history.last(request.tenant, [view.job for view in page.items], runs)
+        for item, found in zip(items, newest, strict=True):
+            item.update((last or _last_runs)(found))
     count = fitting(items)
     following = items[count - 1]["id"] if count < len(items) else page.following
     answer = page_answer(action, items[:count], None if following is None else job_page_token(following), {})
     return answer if page.total is None else replace(answer, body={**answer.body, "total": asdict(page.total)})
 
 
-def _last_run(run: LastRun) -> LastRunAnswer:
-    return {"id": run.name.id, "occurrence": to_iso(run.name.occurrence), "state": run.state}
+def _last_runs(found: Sequence[LastRun]) -> Document:
+    runs = [LastRunAnswer(id=run.name.id, occurrence=to_iso(run.name.occurrence), state=run.state) for run in found]
+    return {"last_runs": runs}
 
 
 class ChangedFieldAnswer(TypedDict):
@@ -267,6 +287,27 @@ def list_jobs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     """
     query = JobsWithRunsQuery.of(request)
     return job_page(api, request, query, "jobs_listed", job_document, runs=query.runs)
+
+
+@route("GET", "/v1/job-summaries", "jobs", {200: PageAnswer[JobSummaryAnswer]}, query=JobsQuery, checks_tags=True)
+def list_job_summaries(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
+    """List jobs in short.
+
+    Lists the jobs like `GET /v1/jobs`, each with its schedule, its next occurrence and the states of its last 20 runs.
+    Twenty jobs cost one request.
+    """
+    query = JobsQuery.of(request)
+    return job_page(api, request, query, "jobs_listed", _summary, runs=LAST_STATES, last=_last_states)
+
+
+def _summary(view: JobView) -> Document:
+    whole = job_document(view)
+    fields = ("id", "name", "state", "schedule", "timezone", "next_occurrence", "tags", "error", "workflow")
+    return {name: whole[name] for name in fields}
+
+
+def _last_states(found: Sequence[LastRun]) -> Document:
+    return {"last_states": [run.state for run in found]}
 
 
 @route("GET", "/v1/jobs/<job_id>", "jobs", {200: JobAnswer})

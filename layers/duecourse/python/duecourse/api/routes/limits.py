@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import unquote
@@ -20,7 +21,7 @@ from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS, WRITE
 from duecourse.api.problems import FieldFault, Problem, invalid, later, shortened
 from duecourse.api.query import PageQuery, key_page_token, read_key_page_token
-from duecourse.api.request import Request
+from duecourse.api.request import Request, read_absent, read_expected
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.instants import DAY_SECONDS, millisecond, to_iso
 from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT, Breaker, Rate
@@ -220,8 +221,8 @@ def get_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     """
     key = _key_in(parameters)
     with _refused(key):
-        answer = _status(api.key_limits.get(request.tenant, key))
-    return Answer(HTTPStatus.OK, "limit_read", answer, facts={"key": key})
+        found = api.key_limits.get(request.tenant, key)
+    return Answer(HTTPStatus.OK, "limit_read", _status(found), _headers(found), {"key": key})
 
 
 @route(
@@ -231,7 +232,8 @@ def get_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     {200: SingleLimitAnswer, 201: SingleLimitAnswer},
     body=LimitBody,
     only_for=CHANGE,
-    problems=("invalid-limit", "lane-unavailable"),
+    headers=("If-Match", "If-None-Match"),
+    problems=("invalid-limit", "busy", "lane-unavailable"),
 )
 def put_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Set a concurrency limit.
@@ -240,6 +242,7 @@ def put_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     A lower limit stops no run; the next run starts when fewer runs are active. With 0, all runs with the key wait. A
     run that waits for the rate keeps its planned instant.
     """
+    expected = replace(read_expected(request), absent=read_absent(request))
     key, body = _key_in(parameters), read_body(request, LimitBody, kind="invalid-limit")
     if body.concurrency is None and body.rate is None and body.breaker is None:
         text = "is required without rate and breaker: write the maximum number of active runs"
@@ -248,12 +251,15 @@ def put_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     rate = None if body.rate is None else Rate(key, body.rate.per_minute, body.rate.burst)
     breaker = None if body.breaker is None else Breaker(key, body.breaker.failures, body.breaker.open_seconds)
     with _refused(key):
-        created = api.key_limits.put(request.tenant, key, body.concurrency, rate, breaker, by=request.principal)
-    answer = _status(api.key_limits.status(request.tenant, key))
-    facts = {"key": key, "concurrency": body.concurrency}
+        created = api.key_limits.put(
+            request.tenant, key, body.concurrency, rate, breaker, by=request.principal, expected=expected
+        )
+    found = api.key_limits.status(request.tenant, key)
+    answer, headers, facts = _status(found), _headers(found), {"key": key, "concurrency": body.concurrency}
     if created:
-        return Answer(HTTPStatus.CREATED, "limit_created", answer, {"location": f"/v1/limits/{key}"}, facts)
-    return Answer(HTTPStatus.OK, "limit_put", answer, facts=facts)
+        headers["location"] = f"/v1/limits/{key}"
+        return Answer(HTTPStatus.CREATED, "limit_created", answer, headers, facts)
+    return Answer(HTTPStatus.OK, "limit_put", answer, headers, facts)
 
 
 @route(
@@ -262,16 +268,17 @@ def put_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     "limits",
     {204: None},
     only_for=CHANGE,
-    problems=("unknown-limit", "invalid-limit", "lane-unavailable"),
+    headers=("If-Match",),
+    problems=("unknown-limit", "invalid-limit", "busy", "lane-unavailable"),
 )
 def delete_limit(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Delete a concurrency limit.
 
     The limits of the jobs then apply again.
     """
-    key = _key_in(parameters)
+    key, expected = _key_in(parameters), read_expected(request)
     with _refused(key):
-        api.key_limits.delete(request.tenant, key)
+        api.key_limits.delete(request.tenant, key, expected)
     return Answer(HTTPStatus.NO_CONTENT, "limit_deleted", facts={"key": key})
 
 
@@ -321,7 +328,7 @@ def hold_key(api: Api, request: Request, parameters: Mapping[str, str]) -> Answe
     """
     key, body = _key_in(parameters), read_body(request, HoldBody, kind="invalid-limit")
     with _refused(key):
-        api.key_limits.hold(request.tenant, key, api.key_limits.clock.now() + body.seconds)
+        api.key_limits.hold(request.tenant, key, api.key_limits.parts.clock.now() + body.seconds)
     answer = _status(api.key_limits.status(request.tenant, key))
     return Answer(HTTPStatus.OK, "key_held", answer, facts={"key": key, "seconds": body.seconds})
 
@@ -374,6 +381,10 @@ def _key_in(parameters: Mapping[str, str]) -> str:
         fault = FieldFault(detail, parameter="limit_key")
         raise invalid([fault], "invalid-limit")
     return key
+
+
+def _headers(found: KeyStatus) -> dict[str, str]:
+    return {} if found.stored is None else {"etag": f'"{found.stored.tag}"'}
 
 
 def _document(key: str, stored: KeyLimit | None) -> LimitAnswer:

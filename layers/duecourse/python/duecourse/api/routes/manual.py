@@ -222,7 +222,7 @@ def run_job_many_times(api: Api, request: Request, parameters: Mapping[str, str]
     ]
     if faults:
         raise invalid(faults, "invalid-command")
-    until = api.manual.clock.now() + BATCH_SECONDS
+    until = api.manual.parts.clock.now() + BATCH_SECONDS
     items: list[Document] = []
     for index, body in enumerate(bodies):
         place = RunRequest(request.principal, None if key is None else f"batch {index} {key}", request.correlation_id)

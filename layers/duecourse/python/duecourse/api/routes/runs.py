@@ -16,7 +16,6 @@ from duecourse.api.answers import (
     Count,
     PageAnswer,
     RunAnswer,
-    SearchedAnswer,
     Second,
     SingleRunAnswer,
     run_document,
@@ -42,11 +41,9 @@ from duecourse.api.query import (
     PageQuery,
     Query,
     after,
-    all_runs_page_token,
     fitting,
     instant_parameter,
     job_parameter,
-    read_all_runs_page_token,
     read_run_page_token,
     read_state_page_token,
     run_page_token,
@@ -58,9 +55,10 @@ from duecourse.domain.documents import to_document
 from duecourse.domain.instants import to_iso
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.explain import Verdict
-from duecourse.domain.runs.states import UNENDED, UNSUCCESSFUL, Run, RunState
-from duecourse.ports import LINK_SECONDS, Listed, StateMark
-from duecourse.usecases.runs.lists import mark_of
+from duecourse.domain.runs.operations import OperationKind
+from duecourse.domain.runs.states import UNENDED, Run, RunState
+from duecourse.ports import LINK_SECONDS, Listed
+from duecourse.usecases.runs.lists import FoundRuns
 
 _BEGUN = tuple(state for state in RunState if state is not RunState.QUEUED)
 
@@ -116,40 +114,43 @@ class RunsQuery(PageQuery):
     "runs",
     {200: PageAnswer[RunAnswer]},
     query=RunsQuery,
-    problems=("unknown-job",),
+    problems=("unknown-job", "successes-unlisted"),
     checks_tags=True,
 )
 def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Find runs across jobs.
 
-    Lists runs in the `DEAD`, `RETRYING`, `CANCELLED` and `SKIPPED` states, or in the states in `state`. The run that
-    entered its state last is first. `RUNNING` lists runs whose call has lasted more than ten seconds; they appear a few
-    seconds later. `WAITING` lists runs that wait for their callback or for the steps of a workflow, and `QUEUED` lists
-    runs that wait for other runs or for a rate; delayed runs and enqueued occurrences are listed only with `job`.
-    `since` and `until` filter by the time at which the run entered its state: the start of its attempt, its end, the
-    end of its last attempt, or the due time of a run that never started. `tag` selects runs of jobs that currently have
-    the tag, and `error` selects runs with an error that contains the text. `caught_up` selects catch-up runs (default:
-    in any state); the `count` of a run is the number of occurrences that it covers. With `job`, the list has the runs
-    of one job in `state` (default: in any state), newest occurrence first. A page may be short or empty and still have
-    a next page.
-
-    With `SUCCEEDED` in `state` and without `job`, the newest occurrence is first, and `since` and `until` select
-    occurrences. The id of a run is then also a cursor: the page begins after this run. The list has no runs of deleted
-    jobs. With more than 40 jobs, it is read in slices of time, and each slice in groups of jobs: sort the runs at or
-    after `complete_from` (in `searched`).
+    Lists the runs of all jobs, or those in the states in `state`. The run that entered its state last is first.
+    `RUNNING` lists runs whose call has lasted more than ten seconds; they appear a few seconds later. `WAITING` lists
+    runs that wait for their callback or for the steps of a workflow, and `QUEUED` lists runs that wait for other runs
+    or for a rate. If `state` contains `QUEUED`, the delayed runs that are due later follow all other runs, the next one
+    first. Enqueued occurrences are listed only with `job`. `since` and `until` filter by the time at which the run
+    entered its state: the start of its attempt, its end, the end of its last attempt, or the due time of a run that has
+    not started. `tag` selects runs of jobs that currently have the tag, and `error` selects runs
+    with an error that contains the text (by default, not `SUCCEEDED` and `SKIPPED` runs). `caught_up` selects catch-up
+    runs; the `count` of a run is the number of occurrences that it covers. With `job`, the list has the runs of one
+    job, newest occurrence first. A filtered page may be short or empty and still have a next page.
     """
     query = RunsQuery.of(request)
     limit, job_id, tag = query.limit, query.job, listed_tag(request, query.tag)
-    states = query.state or (UNSUCCESSFUL if job_id is None and not query.caught_up else tuple(RunState))
+    states = query.state or (tuple(RunState) if job_id is not None or query.error is None else WITH_ERRORS)
     wanted = RunFilter(states, query.since, query.until, query.error, query.caught_up)
     if job_id is not None:
         before = read_run_page_token(query.cursor, job_id)
         page = api.history.page(request.tenant, job_id, limit=limit, before=before, wanted=wanted, tag=tag)
         return _of_job(job_id, page)
-    if RunState.SUCCEEDED in wanted.states:
-        return _of_all_jobs(api, request, query, replace(wanted, since=None, until=None), tag)
-    mark = read_state_page_token(query.cursor)
-    return _by_state(api.search.page(request.tenant, wanted, limit=limit, before=mark, tag=tag))
+    if not api.settings.list_successes and RunState.SUCCEEDED in states:
+        if query.state:
+            raise Problem("successes-unlisted", UNLISTED, faults=[FieldFault(UNLISTED, parameter="state")])
+        wanted = replace(wanted, states=tuple(each for each in states if each is not RunState.SUCCEEDED))
+    mark, delayed = read_state_page_token(query.cursor), RunState.QUEUED in query.state
+    found = api.search.page(
+        request.tenant, wanted, limit=limit, before=mark, tag=tag, delayed=delayed, charge=request.budget.charge
+    )
+    answer = found_runs("runs_found", found, {})
+    if wanted.states == states:
+        return answer
+    return replace(answer, body={**answer.body, "unlisted": [RunState.SUCCEEDED]})
 
 
 def _of_job(job_id: str, page: Listed[Run, str]) -> Answer:
@@ -160,33 +161,22 @@ def _of_job(job_id: str, page: Listed[Run, str]) -> Answer:
     return page_answer("runs_listed", items[:count], cursor, {"job_id": job_id})
 
 
-def _by_state(page: Listed[Run, StateMark]) -> Answer:
+UNLISTED = (
+    "This stage does not list successful runs of all jobs (its setting list_successes is false); set job, or remove "
+    "SUCCEEDED from state."
+)
+
+WITH_ERRORS = tuple(each for each in RunState if each not in (RunState.SUCCEEDED, RunState.SKIPPED))
+"""The states of the runs that a search for an error reads by default."""
+
+
+def found_runs(action: str, page: FoundRuns, facts: Mapping[str, object]) -> Answer:
+    """Return a page of runs of all jobs."""
     items = [run_document(run) for run in page.items]
     count = fitting(items)
-    following = mark_of(page.items[count - 1]) if count < len(items) else page.following
-    return page_answer("runs_found", items[:count], None if following is None else state_page_token(following), {})
-
-
-def _of_all_jobs(api: Api, request: Request, query: RunsQuery, wanted: RunFilter, tag: str | None) -> Answer:
-    """Return a page of the records of all jobs. An index of successful runs would cost each run another write."""
-    place = read_all_runs_page_token(query.cursor)
-    page = api.all_runs.page(
-        request.tenant,
-        wanted,
-        limit=query.limit,
-        place=place,
-        tag=tag,
-        first=query.since,
-        end=query.until,
-        charge=request.budget.charge,
-    )
-    items = [run_document(run) for run in page.items]
-    page = page.first(fitting(items))
-    cursor = None if page.following is None else all_runs_page_token(page.following)
-    answer = page_answer("runs_found", items[: len(page.items)], cursor, {})
-    complete = None if page.complete is None else to_iso(page.complete)
-    searched = SearchedAnswer(complete_from=complete, jobs=page.jobs)
-    return replace(answer, body={**answer.body, "searched": searched})
+    following = page.first(count).following
+    cursor = None if following is None else state_page_token(following)
+    return page_answer(action, items[:count], cursor, facts)
 
 
 MAX_SELECTED = 1000
@@ -265,11 +255,10 @@ def cancel_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
             "The cancellation of runs of all jobs requires the scope ops; set job_id", frozenset({OPS})
         )
     body.check_times()
-    runs, following = _to_cancel(api, request, body)
+    runs, cursor_after = _to_cancel(api, request, body)
     request.budget.charge(len(runs))
-    done = api.commands.cancel_many(runs, by=request.principal, dry_run=body.dry_run)
-    if done.done < len(runs):
-        following = _cursor_after(runs[done.done - 1], body.job_id)
+    done = api.commands.send_many(OperationKind.CANCEL, runs, by=request.principal, dry_run=body.dry_run)
+    following = cursor_after(done.done)
     document = CancelledRunsAnswer(
         dry_run=body.dry_run,
         cancelled=done.sent,
@@ -282,9 +271,9 @@ def cancel_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     return Answer(HTTPStatus.OK, "runs_cancelled", document, facts=facts, counts=counts)
 
 
-def _to_cancel(api: Api, request: Request, body: CancelRunsBody) -> tuple[Sequence[Run], str | None]:
-    """Return a page of the runs that the body selects, and the cursor after it. Raises Problem (422) for an invalid
-    cursor.
+def _to_cancel(api: Api, request: Request, body: CancelRunsBody) -> tuple[Sequence[Run], Callable[[int], str | None]]:
+    """Return a page of the runs that the body selects, and a function that returns the cursor after the first runs of
+    the page. Raises Problem (422) for an invalid cursor.
     """
     wanted = RunFilter(tuple(dict.fromkeys(map(RunState, body.state))), body.since, body.until, body.error)
     tenant, job_id, tag = request.tenant, body.job_id, body.tag
@@ -295,15 +284,23 @@ def _to_cancel(api: Api, request: Request, body: CancelRunsBody) -> tuple[Sequen
         remedy = "use next_cursor of the previous response with the same job_id, or remove it"
         raise invalid([FieldFault(f"is not a cursor of this list; {remedy}", "/cursor")], "invalid-command") from None
     if job_id is None:
-        found = api.search.page(tenant, wanted, limit=body.limit, before=mark, tag=tag)
-        return found.items, None if found.following is None else state_page_token(found.following)
+        delayed = RunState.QUEUED in wanted.states
+        charge = request.budget.charge
+        found = api.search.page(tenant, wanted, limit=body.limit, before=mark, tag=tag, delayed=delayed, charge=charge)
+
+        def after_found(count: int) -> str | None:
+            following = found.first(count).following
+            return None if following is None else state_page_token(following)
+
+        return found.items, after_found
     limit = min(body.limit, MAX_LIMIT)
     page = api.history.page(tenant, job_id, limit=limit, before=before, wanted=wanted, tag=tag)
-    return page.items, None if page.following is None else run_page_token(job_id, page.following)
 
+    def after_run(count: int) -> str | None:
+        following = page.items[count - 1].name.local if count < len(page.items) else page.following
+        return None if following is None else run_page_token(job_id, following)
 
-def _cursor_after(run: Run, job_id: str | None) -> str:
-    return state_page_token(mark_of(run)) if job_id is None else run_page_token(job_id, run.name.local)
+    return page.items, after_run
 
 
 Command = Literal["complete", "fail", "cancel", "redrive"]
@@ -451,7 +448,7 @@ def explain_job(api: Api, request: Request, parameters: Mapping[str, str]) -> An
     """
     job_id = job_id_in(parameters)
     asked = ExplainQuery.of(request).at
-    at = int(api.explain.clock.now()) if asked is None else asked
+    at = int(api.explain.parts.clock.now()) if asked is None else asked
     explained = api.explain(request.tenant, job_id, at, request.tags, request.budget.charge)
     found = explained.found
     body = ExplainedAnswer(

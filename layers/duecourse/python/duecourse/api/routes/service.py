@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from enum import StrEnum
 from http import HTTPStatus
-from typing import NotRequired, cast
+from typing import Annotated, NotRequired, cast
 
+from pydantic import AfterValidator, ValidationInfo
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, Second
 from duecourse.api.api import Answer, Api, route
+from duecourse.api.bodies.models import refuse
 from duecourse.api.identity import OPS, READ
 from duecourse.api.problems import Problem
-from duecourse.api.query import Query
+from duecourse.api.query import Query, after, choice_parameter, instant_parameter
 from duecourse.api.request import Request
 from duecourse.domain.instants import to_iso
+from duecourse.domain.runs.counts import RunCount
 from duecourse.domain.targets.oidc import CONFIGURATION_PATH, KEYS_PATH, configuration, key_set
 from duecourse.usecases.runs.health import ClockHealth, Dispatching, Status
+from duecourse.usecases.runs.lists import CountedHours
 
 
 class TickAnswer(TypedDict):
@@ -173,6 +178,31 @@ class LaneDepthAnswer(TypedDict):
     delayed: Count
 
 
+class HourAnswer(TypedDict):
+    """The number of runs that ended in the hour from `hour` on, and of failed attempts that were retried. `skipped`
+    counts occurrences.
+    """
+
+    hour: Second
+    succeeded: Count
+    dead: Count
+    retried: Count
+    skipped: Count
+    cancelled: Count
+
+
+class ByHourAnswer(TypedDict):
+    """The runs by hour, oldest hour first. `counted_from` is the first hour of `items`: before it, nothing is known;
+    null if nothing was counted before `until`.
+    """
+
+    since: Second
+    until: Second
+    as_of: Second
+    counted_from: Second | None
+    items: list[HourAnswer]
+
+
 class StatsAnswer(TypedDict):
     """The counts and limits of the tenant. `lanes` and `dispatch` describe all tenants and require the `ops` scope."""
 
@@ -184,16 +214,51 @@ class StatsAnswer(TypedDict):
     status: Status
     tick: TickAnswer
     dispatch: NotRequired[DispatchAnswer]
+    by_hour: NotRequired[ByHourAnswer]
 
 
-@route("GET", "/v1/stats", "service", {200: StatsAnswer}, query=Query, only_for=frozenset({READ, OPS}))
+class StatsBy(StrEnum):
+    """What the counts of runs are grouped by."""
+
+    HOUR = "hour"
+
+
+def _only_by_hour(value: int | None, info: ValidationInfo) -> int | None:
+    if value is not None and info.data.get("by") is None:
+        raise refuse("requires by=hour")
+    return value
+
+
+class StatsQuery(Query):
+    """Whether the response includes the counts of runs by hour, and of which hours."""
+
+    by: Annotated[
+        StatsBy | None, choice_parameter("StatsBy", "Include the counts of runs by hour.", StatsBy, "hour")
+    ] = None
+    since: Annotated[
+        int | None,
+        instant_parameter("HoursSince", "Only hours that end after this time.", "2026-11-21T00:00:00Z"),
+        AfterValidator(_only_by_hour),
+    ] = None
+    until: Annotated[
+        int | None,
+        instant_parameter("HoursUntil", "Only hours that begin before this time.", "2026-11-22T00:00:00Z"),
+        AfterValidator(_only_by_hour),
+        after("since", "since"),
+    ] = None
+
+
+@route("GET", "/v1/stats", "service", {200: StatsAnswer}, query=StatsQuery, only_for=frozenset({READ, OPS}))
 def get_stats(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Read counts and limits.
 
     Returns the number of jobs and dead runs, and the remaining limits. With the `ops` scope, also returns the depth of
-    the lanes and the state of dispatch.
+    the lanes and the state of dispatch. With `by=hour`, also returns the number of runs that succeeded, died, were
+    retried, skipped or cancelled in each of the last 24 hours, or of those from `since` to `until` in the last 31 days.
+    These counts are approximate: each process adds its own at most once a minute, when it has handled messages, and
+    what it has not added when it stops is lost.
     """
-    Query.of(request)
+    query = StatsQuery.of(request)
     figures, settings = api.stats.figures(request.tenant), api.settings
     body: StatsAnswer = {
         "jobs": {
@@ -220,4 +285,20 @@ def get_stats(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
             for lane, depth in api.stats.lanes().items()
         }
         body["dispatch"] = dispatch_document(api.health.dispatching())
+    if query.by is StatsBy.HOUR:
+        body["by_hour"] = _by_hour(api.stats.by_hour(request.tenant, query.since, query.until))
     return Answer(HTTPStatus.OK, "stats_read", body)
+
+
+def _by_hour(found: CountedHours) -> ByHourAnswer:
+    first = min(found.counts, default=None)
+    return {
+        "since": to_iso(found.wanted.first),
+        "until": to_iso(max(found.wanted.end, found.wanted.first)),
+        "as_of": to_iso(int(found.as_of)),
+        "counted_from": None if first is None else to_iso(first),
+        "items": [
+            cast(HourAnswer, {"hour": to_iso(hour)} | {kind.value: counts.get(kind, 0) for kind in RunCount})
+            for hour, counts in found.counts.items()
+        ],
+    }

@@ -79,7 +79,7 @@ def plan_spread(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     """
     body = read_body(request, SpreadPlanBody)
     request.budget.charge(len(body.ids))
-    found = {name: job for name, (job, _) in api.jobs.store.get_all(request.tenant, body.ids).items()}
+    found = {name: job for name, (job, _) in api.jobs.parts.jobs.get_all(request.tenant, body.ids).items()}
     jobs = [found[name] for name in body.ids if name in found]
     for job in jobs:
         check_step(request, job)

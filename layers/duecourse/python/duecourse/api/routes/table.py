@@ -13,6 +13,7 @@ from duecourse.api.routes import (  # noqa: F401
     keys,
     limits,
     manual,
+    operations,
     pausing,
     runs,
     service,

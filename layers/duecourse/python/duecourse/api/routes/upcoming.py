@@ -9,17 +9,26 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
-from duecourse.api.answers import Count, JobId, Second
+from duecourse.api.answers import Count, JobId, RunId, Second
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.definition_body import SCHEDULES_TEXT, Excluded, ScheduleBody, Schedules
 from duecourse.api.bodies.models import Instant, Whole
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import READ
 from duecourse.api.problems import FieldFault, bad_parameter, invalid
-from duecourse.api.query import CURSOR, FROM, TO, Query, after, job_page_token, number_parameter, read_job_page_token
+from duecourse.api.query import (
+    CURSOR,
+    FROM,
+    TO,
+    Query,
+    after,
+    number_parameter,
+    read_upcoming_page_token,
+    upcoming_page_token,
+)
 from duecourse.api.request import Request
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.calendars import named, with_entries
+from duecourse.domain.jobs.calendars import CalendarDays
 from duecourse.domain.jobs.document import calendar_ids
 from duecourse.domain.jobs.upcoming import (
     DEFAULT_STEP_SECONDS,
@@ -31,6 +40,7 @@ from duecourse.domain.jobs.upcoming import (
     MIN_STEP_SECONDS,
     Window,
 )
+from duecourse.usecases.jobs.upcoming import DELAYED_READ, FEW_JOBS
 from duecourse_schedules import ScheduleError, ScheduleSpec
 from duecourse_schedules import preview as previews
 from duecourse_schedules.exclusions import MAX_EXCLUSIONS, ExclusionError
@@ -100,9 +110,9 @@ def preview_schedule(api: Api, request: Request, _parameters: Mapping[str, str])
     """
     body = read_body(request, PreviewBody, kind="invalid-preview")
     try:
-        since = int(api.jobs.clock.now()) if body.after is None else body.after
-        calendars = map(named, calendar_ids(body.calendar))
-        exclude = api.jobs.excluded(request.tenant, with_entries(body.exclude, calendars))
+        since = int(api.jobs.parts.clock.now()) if body.after is None else body.after
+        calendars = map(CalendarDays, calendar_ids(body.calendar))
+        exclude = api.jobs.excluded(request.tenant, (*body.exclude, *calendars))
         preview = previews.preview_schedule(body.spec, since, body.count, exclude)
     except ExclusionError as error:
         raise invalid([FieldFault(error.detail, f"/exclude/{error.index}")], "invalid-preview") from None
@@ -149,6 +159,14 @@ NAMED = 10
 _Names = Annotated[list[JobId], Field(max_length=NAMED, description="The ids of the first 10 of these jobs.")]
 
 
+class DelayedRunAnswer(TypedDict):
+    """A delayed run: a manual run with a start in the future."""
+
+    id: RunId
+    job_id: JobId
+    due: Second
+
+
 class UpcomingJobAnswer(TypedDict):
     """A job, and the number of its upcoming runs."""
 
@@ -184,7 +202,8 @@ UpcomingAnswer = TypedDict(
             int,
             Field(
                 ge=0,
-                description=f"The number of jobs with a run that is {LATE_SECONDS} s overdue and not enqueued.",
+                description=f"The number of jobs with a run that is {LATE_SECONDS} s overdue and not enqueued. If the "
+                f"tenant has more than {FEW_JOBS} jobs, they are found within five minutes.",
             ),
         ],
         "late_jobs": _Names,
@@ -192,6 +211,13 @@ UpcomingAnswer = TypedDict(
             int, Field(ge=0, description="The number of jobs that do not fire because their cursor cannot be read.")
         ],
         "uncounted_jobs": _Names,
+        "delayed_runs": Annotated[
+            list[DelayedRunAnswer],
+            Field(
+                max_length=DELAYED_READ,
+                description="The delayed runs among `runs`, the next one first; a page after the last job has them.",
+            ),
+        ],
         "next_cursor": str | None,
     },
 )
@@ -206,11 +232,12 @@ def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) ->
     `step` seconds (default: 3600). A page counts the runs of some of the jobs: pass `next_cursor`, with `from` and `to`
     of the first page, and add up the pages. With a step of one minute, the intervals with the most runs are the busiest
     minutes. With a step as long as the window, and `largest=1000`, a page has the number of runs of each job. The
-    counts include the occurrences of the current schedules, but not manual runs, backfills or the runs of steps. A page
-    also has the numbers of jobs that are paused, that are late now, and that do not fire.
+    counts include the occurrences of the current schedules, and the delayed runs, which follow the last job (at most
+    500 on each page). They do not include other manual runs, backfills or the runs of steps. A page also has the
+    numbers of jobs that are paused, that are late now, and that do not fire.
     """
     query = UpcomingQuery.of(request)
-    window, last = _window(query, int(api.upcoming.clock.now())), read_job_page_token(query.cursor)
+    window, last = _window(query, int(api.upcoming.clock.now())), read_upcoming_page_token(query.cursor)
     page = api.upcoming.page(request.tenant, window, after=last, largest=query.largest, charge=request.budget.charge)
     body: UpcomingAnswer = {
         "from": to_iso(window.begin),
@@ -231,9 +258,17 @@ def list_upcoming(api: Api, request: Request, _parameters: Mapping[str, str]) ->
         "late_jobs": list(page.late[:NAMED]),
         "uncounted": len(page.uncounted),
         "uncounted_jobs": list(page.uncounted[:NAMED]),
-        "next_cursor": None if page.following is None else job_page_token(page.following),
+        "delayed_runs": [
+            DelayedRunAnswer(id=run.run_id, job_id=run.job_id, due=to_iso(run.due)) for run in page.delayed
+        ],
+        "next_cursor": None if page.following is None else upcoming_page_token(page.following),
     }
-    return Answer(HTTPStatus.OK, "upcoming_counted", body, facts={"jobs": page.jobs, "runs": page.runs})
+    return Answer(
+        HTTPStatus.OK,
+        "upcoming_counted",
+        body,
+        facts={"jobs": page.jobs, "runs": page.runs, "delayed": len(page.delayed)},
+    )
 
 
 def _window(query: UpcomingQuery, now: int) -> Window:

@@ -16,13 +16,12 @@ from duecourse.api.api import Answer, Api, route
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
 from duecourse.checks.jobs import LAST_RUNS, PastRun, calendar_warnings, job_warnings, notify_warnings
-from duecourse.domain.jobs.calendars import entries_of, id_of
+from duecourse.domain.jobs.calendars import copies_of
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.states import Dead, Run, RunState, Skipped, Succeeded
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
-from duecourse_schedules.packed import days_of
 
 _RECORDED = RunFilter(tuple(state for state in RunState if state is not RunState.QUEUED))
 
@@ -53,13 +52,13 @@ def get_job_warnings(api: Api, request: Request, parameters: Mapping[str, str]) 
     job_id = job_id_in(parameters)
     job = api.jobs.get(request.tenant, job_id).job
     page = api.history.page(request.tenant, job_id, limit=LAST_RUNS, before=None, wanted=_RECORDED)
-    now = api.history.clock.now()
+    now = api.history.parts.clock.now()
     past = [_past(run) for run in page.items if not run.manual and run.due <= now]
     today = datetime.fromtimestamp(now, UTC).date()
     found = [
         *job_warnings(past, _interval(job, now)),
         *notify_warnings(_missing(api, job)),
-        *chain.from_iterable(calendar_warnings(id_of(each), days_of(each), today) for each in entries_of(job.exclude)),
+        *chain.from_iterable(calendar_warnings(each.id, each.exclude, today) for each in copies_of(job.exclude)),
     ]
     items = [JobWarningAnswer(kind=each.kind, says=each.says, do=each.do, facts=dict(each.facts)) for each in found]  # type: ignore[typeddict-item]
     body = JobWarningsAnswer(items=items)
@@ -69,7 +68,7 @@ def get_job_warnings(api: Api, request: Request, parameters: Mapping[str, str]) 
 def _missing(api: Api, job: Job) -> list[str]:
     """Return the jobs in `notify` that do not exist. A job without `notify` needs no read."""
     named = list(dict.fromkeys(rule.to.job for rule in job.notify))
-    known = api.jobs.store.get_all(job.tenant, named) if named else {}
+    known = api.jobs.parts.jobs.get_all(job.tenant, named) if named else {}
     return [name for name in named if name not in known]
 
 

@@ -28,7 +28,7 @@ from duecourse.api.bodies.workflow_answer import (
 from duecourse.api.problems import unavailable, unknown_workflow
 from duecourse.api.refusals import partly_done, refusal
 from duecourse.api.request import Request, etag_of, read_absent, read_expected, read_key
-from duecourse.api.routes.jobs import DryRunQuery, JobsQuery, job_page, rules_of_stage
+from duecourse.api.routes.jobs import DryRunQuery, JobsWithRunsQuery, job_page, rules_of_stage
 from duecourse.api.routes.runs import run_id_in
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
@@ -116,7 +116,7 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     "/v1/workflows",
     "workflows",
     {200: PageAnswer[WorkflowSummaryAnswer]},
-    query=JobsQuery,
+    query=JobsWithRunsQuery,
     problems=_PROBLEMS[:1],
     checks_tags=True,
 )
@@ -124,9 +124,10 @@ def list_workflows(api: Api, request: Request, _parameters: Mapping[str, str]) -
     """List workflows.
 
     Lists the workflows of the tenant without their steps, ordered by id. A page may be short and still have a next
-    page.
+    page. With `runs`, each workflow has its last runs, and twenty workflows cost one request.
     """
-    return job_page(api, request, JobsQuery.of(request), "workflows_listed", summary_document, workflows=True)
+    query = JobsWithRunsQuery.of(request)
+    return job_page(api, request, query, "workflows_listed", summary_document, runs=query.runs, workflows=True)
 
 
 @route("GET", "/v1/workflows/<workflow_id>", "workflows", {200: WorkflowAnswer}, problems=_PROBLEMS)
@@ -226,7 +227,8 @@ def _check_notified(
     written = {workflow_id, *draft.inline}
     check_notified(api, request, draft.definition(""), None if before is None else before.job, written=written)
     notifying = [step for step in draft.steps if step.job_id in draft.inline and draft.inline[step.job_id].notify]
-    stored = api.workflows.workflows.jobs(request.tenant, [step.job_id for step in notifying]) if notifying else {}
+    names = [step.job_id for step in notifying]
+    stored = api.workflows.parts.workflows.jobs(request.tenant, names) if notifying else {}
     for step in notifying:
         job, place = draft.inline[step.job_id], ("jobs", step.id, "job")
         check_notified(api, request, job, stored.get(step.job_id), place=place, written=written)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from duecourse.cli.commands.options import confirm, yes_option
-from duecourse.cli.terminal import Command, Group, say
+from duecourse.cli.terminal import Command, Group, outputs, say
 
 if TYPE_CHECKING:
     from duecourse.cli.accounts import Accounts
@@ -21,7 +21,6 @@ The stage, accessed with your AWS credentials and region. The default is the loc
 [env: DUECOURSE_STAGE]"""
 
 stage_option = click.option("--stage", default="local", envvar="DUECOURSE_STAGE", metavar="STAGE", help=STAGE_HELP)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group(cls=Group, example="duecourse accounts create reports --tenant acme --scope jobs:read --stage prod")
@@ -46,7 +45,7 @@ def accounts() -> None:
     ),
 )
 @stage_option
-@json_option
+@outputs(ids=False)
 def create(name: str, tenant: str, scopes: tuple[str, ...], stage: str, as_json: bool) -> None:
     """Create an account, and print the environment variables of a program that uses it. The secret is shown only
     once.
@@ -66,10 +65,11 @@ def create(name: str, tenant: str, scopes: tuple[str, ...], stage: str, as_json:
 
 @accounts.command("list", cls=Command, example="duecourse accounts list --stage prod")
 @stage_option
-@json_option
+@outputs()
 def list_accounts(stage: str, as_json: bool) -> None:
     """List the accounts of a stage: name, tenant, scopes."""
     from duecourse.cli.output.documents import Accounts
+    from duecourse.cli.output.table import print_table
     from duecourse.cli.output.values import print_json
 
     with _of(stage) as found:
@@ -77,8 +77,10 @@ def list_accounts(stage: str, as_json: bool) -> None:
     if as_json:
         print_json(Accounts(items=[account.document() for account in all_of_them], next_cursor=None))
     else:
-        for account in all_of_them:
-            say(f"{account.name}  {account.tenant}  {' '.join(sorted(account.scopes)) or 'no scope'}")
+        print_table(
+            ("account", "tenant", "scopes"),
+            [(each.name, each.tenant, " ".join(sorted(each.scopes)) or "no scope") for each in all_of_them],
+        )
 
 
 @accounts.command(cls=Command, example="duecourse accounts delete reports --stage prod")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,15 +11,16 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress
+from rich.progress import MofNCompleteColumn
 
-from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
+from duecourse.cli.commands.options import confirm, connected, named_options, yes_option
 from duecourse.cli.manifests.documents import FaultsError, Manifest, read_files
 from duecourse.cli.manifests.moving import CONSEQUENCES
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, in_turn, patient, plan, told
 from duecourse.cli.output.documents import Plan, PlannedField, PlannedStep
 from duecourse.cli.output.values import print_json, schedule_text
-from duecourse.cli.terminal import CliError, Command, UsageError, plain, say, usage_text
+from duecourse.cli.progress import awaited, bar
+from duecourse.cli.terminal import CliError, Command, InterruptedCliError, UsageError, plain, say, usage_text
 from duecourse.client import ApiError, ApiUnreachableError, Client
 
 EXAMPLE = """\
@@ -77,13 +77,15 @@ class Applying(Command):
     "--owner", metavar="NAME", help="Tag the jobs of the files with managed-by=NAME; reject jobs of another owner."
 )
 @click.option("--prune", is_flag=True, help="Remove jobs that have the owner's tag and are not in the files.")
+@click.option("--allow-empty", is_flag=True, help="With --prune: remove all jobs of the owner if the files are empty.")
 @yes_option
-@answer_options
+@named_options
 def apply(
     paths: Sequence[str],
     dry_run: bool,
     owner: str | None,
     prune: bool,
+    allow_empty: bool,
     yes: bool,
     api: str | None,
     sign: bool | None,
@@ -100,13 +102,17 @@ def apply(
     if prune and not owner:
         raise CliError("--prune removes only jobs that have the owner's tag; set the owner with --owner")
     try:
-        manifests = [each if owner is None else each.owned(owner) for each in read_files(paths)]
-        if prune and not manifests:
+        found = read_files(paths, allow_empty=allow_empty)
+        manifests = [each if owner is None else each.owned(owner) for each in found]
+        if prune and not manifests and not allow_empty:
             raise CliError(
-                "the files contain no document, so --prune would remove all jobs of the owner; check the files"
+                "the files contain no document, so --prune would remove all jobs of the owner; check the files, or add "
+                "--allow-empty"
             )
         with connected(api, sign) as client:
-            settle(client, plan(client, manifests, owner, prune=prune), dry_run=dry_run, yes=yes, as_json=as_json)
+            with awaited("making the plan …"):
+                steps = plan(client, manifests, owner, prune=prune)
+            settle(client, steps, dry_run=dry_run, yes=yes, as_json=as_json)
     except FaultsError as error:
         raise CliError("\n".join(["nothing was changed:", *map(plain, error.faults)])) from error
 
@@ -196,15 +202,13 @@ def _document(steps: Sequence[Step]) -> Plan:
 
 
 def _carry_out(client: Client, steps: Sequence[Step], *, quiet: bool) -> int:
-    """Apply the steps group by group, with the steps of a group in parallel. Return the number of failures."""
+    """Apply the steps group by group, with the steps of a group in parallel. Return the number of failures. Raises
+    InterruptedCliError after Ctrl-C, when the steps in progress have ended.
+    """
     failed = 0
-    console = Console(stderr=True)
-    columns = ("[progress.description]{task.description}", MofNCompleteColumn())
-    shown = not quiet and console.is_terminal
-    with Progress(
-        *columns, console=console, disable=not shown, transient=True, redirect_stdout=sys.stdout.isatty()
-    ) as progress:
-        bar = progress.add_task("applying", total=len(steps))
+    applied = list[Step]()
+    with bar("[progress.description]{task.description}", MofNCompleteColumn(), quiet=quiet) as progress:
+        shown = progress.add_task("applying", total=len(steps))
 
         etags: dict[str, str | None] = {}  # of workflows that the plan changes twice
 
@@ -217,15 +221,20 @@ def _carry_out(client: Client, steps: Sequence[Step], *, quiet: bool) -> int:
                 return "; ".join(told(step.manifest or Manifest(step.id, {}, file=step.kind), error))
             except (ApiUnreachableError, FaultsError) as error:
                 return str(error)
+            applied.append(step)
             return None
 
-        with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
-            for group in in_turn(steps):
-                for step, fault in zip(group, threads.map(work, group), strict=True):
-                    progress.advance(bar)
-                    failed += fault is not None
-                    if fault is not None:
-                        click.echo(plain(f"{step.kind} {step.id} was not {_said(step)}: {fault}"), err=True)
-                    elif not quiet:
-                        say(f"{step.kind} {step.id} {_said(step)}")
+        try:
+            with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+                for group in in_turn(steps):
+                    for step, fault in zip(group, threads.map(work, group), strict=True):
+                        progress.advance(shown)
+                        failed += fault is not None
+                        if fault is not None:
+                            click.echo(plain(f"{step.kind} {step.id} was not {_said(step)}: {fault}"), err=True)
+                        elif not quiet:
+                            say(f"{step.kind} {step.id} {_said(step)}")
+        except KeyboardInterrupt:
+            done = f"{len(applied):,} of {len(steps):,} changes were applied"
+            raise InterruptedCliError(f"interrupted; {done}; run the command again to continue") from None
     return failed

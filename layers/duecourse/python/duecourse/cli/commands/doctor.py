@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from duecourse.cli.terminal import Command, fitted
+from duecourse.cli.terminal import Command, fitted, outputs
 
 if TYPE_CHECKING:
     from duecourse.checks.check import Check
@@ -25,7 +25,7 @@ COLOURS = {"ok": "green", "warning": "yellow", "bad": "red", "unknown": "magenta
 
 @click.command(cls=Command, example="duecourse doctor --stage prod")
 @click.option("--stage", default="local", envvar="DUECOURSE_STAGE", metavar="STAGE", help=STAGE_HELP)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@outputs(ids=False)
 def doctor(stage: str, as_json: bool) -> None:
     """Check the health of a stage: whether its jobs fire in time, and whether anything failed.
 

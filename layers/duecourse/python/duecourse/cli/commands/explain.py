@@ -20,7 +20,9 @@ from duecourse.client.models import Explained, Run
 
 @click.command(cls=Command, example='duecourse explain nightly --at "02:30"')
 @click.argument("job_id", metavar="JOB")
-@click.option("--at", metavar="TIME", help="02:30, yesterday, 2026-11-21 02:30 (in the job's time zone), or ISO-8601.")
+@click.option(
+    "--at", metavar="TIME", help="02:30, yesterday 09:00, 2026-11-21 02:30 (in the job's time zone), or ISO-8601."
+)
 @click.option(
     "--last-night",
     "night",

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import click
 
 from duecourse.cli.commands.export import text
-from duecourse.cli.commands.options import json_option
 from duecourse.cli.imports.aws_schedules import Place
 from duecourse.cli.imports.celery import read_beat
 from duecourse.cli.imports.crontab import is_system, read_crontab
@@ -56,7 +55,7 @@ def _options(command: F) -> F:
                 metavar="FILE",
                 help="Add the commands to this file, for duecourse work --allow.",
             ),
-            json_option,
+            click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         )
     ):
         command = option(command)
@@ -143,7 +142,7 @@ def _units(file: str) -> str:
     else:
         return read_text(file)
     parts = [each for unit in units for each in (unit, *sorted(unit.with_name(f"{unit.name}.d").glob("*.conf")))]
-    return "".join(f"# {part.resolve()}\n{read_text(str(part))}\n" for part in parts)
+    return "".join(f"# {part.resolve()}\n{read_text(str(part), may_be_empty=True)}\n" for part in parts)
 
 
 @import_.command(

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import time
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
 
 import click
 
 from duecourse.cli.commands.listing import instant_option
-from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
-from duecourse.cli.commands.runs import zone_of_job
+from duecourse.cli.commands.options import answer_options, confirm, connected, named_options, yes_option
+from duecourse.cli.commands.watch import POLL_SECONDS, finish, followed, timeout_option, zone_of_job
 from duecourse.cli.fields import number_option
-from duecourse.cli.output.runs import coming_of, print_found_runs, print_run
+from duecourse.cli.manifests.json_text import read_json
+from duecourse.cli.output.runs import print_found_runs
 from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import CliError, Command, UsageError, WaitTimeoutError, plain, read_text, say
+from duecourse.cli.terminal import CliError, Command, UsageError, plain, read_text, say
 from duecourse.cli.when import duration_of, local_zone, moment
-from duecourse.client import Client
-from duecourse.client.models import SingleRun
-
-POLL_SECONDS = 1.0
+from duecourse.client.models import WorkflowRun
 
 
 @click.command(cls=Command, example="duecourse jobs run nightly --wait")
@@ -35,8 +30,8 @@ POLL_SECONDS = 1.0
 @click.option(
     "--wait", is_flag=True, help="Wait for the end of the run; the exit code is 0 if it succeeds, otherwise 1."
 )
-@click.option("--timeout", type=click.FloatRange(0), help="Stop waiting after this number of seconds (exit code 124).")
-@answer_options
+@timeout_option
+@named_options
 def run(
     job_id: str,
     payload: str | None,
@@ -58,21 +53,15 @@ def run(
     given = None if payload is None else _payload(payload)
     with connected(api, sign) as client:
         started = client.run_job(job_id, payload=given, idempotency_key=key, at=at, delay_seconds=seconds)
-        if not wait:
-            due = "" if at is None and seconds is None else f", due {moment(started.due, local_zone())}"
-            print_json(started) if as_json else say(f"{started.id} is {started.state}{due}")
-            return
-        zone = zone_of_job(client, job_id)
-        ended = _followed(client, started.id, timeout, quiet=as_json)
-    if as_json:
-        print_json(ended)
-    else:
-        print_run(ended, zone=zone, now=datetime.now(UTC))
-    if not ended.is_final:
-        remedy = f"it continues: follow it with duecourse runs tail {job_id}"
-        raise WaitTimeoutError(plain(f"{ended.id} is {ended.state} after {timeout:g} s; {remedy}"))
-    if ended.state != "SUCCEEDED":
-        raise CliError(plain(f"{ended.id} is {ended.state}"))
+        due = "" if at is None and seconds is None else f", due {moment(started.due, local_zone())}"
+        if not as_json:
+            say(f"{started.id} is {started.state}{due}")
+        if wait:
+            ended = followed(client, started.id, POLL_SECONDS, timeout, quiet=as_json)
+            ended = client.get_run(started.id) if as_json and isinstance(ended, WorkflowRun) else ended
+            finish(client, ended, timeout, as_json=as_json)
+        elif as_json:
+            print_json(started)
 
 
 @click.command("test-notice", cls=Command, example="duecourse jobs test-notice nightly")
@@ -97,10 +86,10 @@ def test_notice(job_id: str, api: str | None, sign: bool | None, as_json: bool) 
 def _payload(text: str) -> Any:
     """Return the payload in a JSON text, or in the file after an `@`, which no JSON begins with. Raises UsageError."""
     try:
-        return json.loads(read_text(text[1:]) if text.startswith("@") else text)
+        return read_json(read_text(text[1:]) if text.startswith("@") else text)
     except ValueError as error:
         remedy = "correct it, or write @FILE for the JSON in a file"
-        raise UsageError(plain(f"--payload: the text is not valid JSON ({error}); {remedy}")) from error
+        raise UsageError(plain(f"--payload: {error}; {remedy}")) from error
 
 
 def _seconds(text: str) -> int:
@@ -111,29 +100,10 @@ def _seconds(text: str) -> int:
         raise UsageError(f"--in: {error}") from None
 
 
-def _followed(client: Client, run_id: str, timeout: float | None, *, quiet: bool) -> SingleRun:
-    """Return the run when it has ended or the timeout has expired."""
-    ends = None if timeout is None else time.monotonic() + timeout
-    told = None
-    while True:
-        found = client.get_run(run_id)
-        failed = found.error if found.state == "RETRYING" else None
-        said = "  ".join(
-            filter(None, [f"{found.state} {found.attempts}/{found.max_attempts}", coming_of(found), failed])
-        )
-        if said != told and not quiet:
-            say(f"{moment(datetime.now(UTC), local_zone())}  {said}")
-            told = said
-        left = POLL_SECONDS if ends is None else ends - time.monotonic()
-        if found.is_final or left <= 0:
-            return found
-        time.sleep(min(left, POLL_SECONDS))
-
-
 @click.command("skip-next", cls=Command, example="duecourse jobs skip-next nightly --count 2")
 @click.argument("job_id", metavar="JOB")
 @click.option("--count", type=click.IntRange(1, 100), default=1, show_default=True, help="The number of occurrences.")
-@answer_options
+@named_options
 def skip_next(job_id: str, count: int, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Skip the next occurrences of a job; later occurrences run."""
     with connected(api, sign) as client:
@@ -146,7 +116,7 @@ def skip_next(job_id: str, count: int, api: str | None, sign: bool | None, as_js
 
 @click.command(cls=Command, example="duecourse jobs ping backup-silent")
 @click.argument("job_id", metavar="JOB")
-@answer_options
+@named_options
 def ping(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Ping a job that expects pings (expect_every), so that it does not run for another interval."""
     with connected(api, sign) as client:
@@ -157,9 +127,20 @@ def ping(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
         say(f"{job_id} runs at {moment(pinged.next_occurrence, local_zone())} unless another ping arrives")
 
 
-@click.command(cls=Command, example='duecourse jobs backfill nightly --from "2026-11-01" --to "2026-11-08"')
+BACKFILL_EXAMPLE = """\
+duecourse jobs backfill nightly --from 2026-11-01 --to 2026-11-08
+duecourse jobs backfill hourly --from yesterday --to today"""
+
+
+@click.command(cls=Command, example=BACKFILL_EXAMPLE)
 @click.argument("job_id", metavar="JOB")
-@click.option("--from", "begin", metavar="TIME", required=True, help="The first instant, in the job's zone.")
+@click.option(
+    "--from",
+    "begin",
+    metavar="TIME",
+    required=True,
+    help="The first instant, in the job's zone: 2026-11-01, yesterday, yesterday 09:00, 3h, ISO-8601.",
+)
 @click.option("--to", "end", metavar="TIME", required=True, help="The instant at which the range ends (exclusive).")
 @number_option("--pace", "BackfillRequest", "pace_seconds", "Seconds between two starts.")
 @number_option("--at-once", "BackfillRequest", "at_once")
@@ -225,7 +206,9 @@ def backfill(
             counts = [f"{count:,} {name}" for name, count in found.results.document.items() if count]
             say(f"Occurrences in the range: {', '.join(counts) or 'none'}.")
         if dry_run or not found.count:
-            print_json(found) if as_json else say(f"{told}; nothing was started")
+            which = "" if only == "all" else f"{only} "
+            said = told if found.count else f"{job_id} has no {which}occurrence in this range"
+            print_json(found) if as_json else say(f"{said}; nothing was started")
             return
         if not yes:
             confirm(f"Start {told}?")
@@ -234,4 +217,4 @@ def backfill(
         print_json(found)
     else:
         are = "s are" if found.count != 1 else " is"
-        say(f"{found.count:,} run{are} started; their ids end in .{found.suffix}: duecourse runs list {job_id}")
+        say(f"{found.count:,} run{are} started; follow them: duecourse runs watch {job_id}{found.suffix}")

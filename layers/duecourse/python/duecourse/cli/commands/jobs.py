@@ -7,38 +7,46 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from itertools import islice
-from typing import IO, Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import click
-from rich.console import Console
 
-from duecourse.cli.commands.apply import apply
+from duecourse.cli.commands.apply import apply, settle
 from duecourse.cli.commands.edit import edit
 from duecourse.cli.commands.export import export
 from duecourse.cli.commands.job_actions import backfill, ping, run, skip_next, test_notice
-from duecourse.cli.commands.listing import output_option, print_page, wide_option
-from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
+from duecourse.cli.commands.listing import print_page, print_pages
+from duecourse.cli.commands.options import (
+    answer_options,
+    confirm,
+    connected,
+    list_options,
+    named_options,
+    page_options,
+    yes_option,
+)
 from duecourse.cli.commands.patch import patch
-from duecourse.cli.commands.runs import zone_of_job
-from duecourse.cli.manifests.json_text import read_job
-from duecourse.cli.manifests.yaml_text import to_yaml
+from duecourse.cli.commands.watch import zone_of_job
+from duecourse.cli.manifests.documents import read_object
+from duecourse.cli.manifests.plan import SIDE_BY_SIDE, every_job, patient, removal, workflows_first
 from duecourse.cli.night import preview
 from duecourse.cli.output.documents import JobsChanged
-from duecourse.cli.output.jobs import print_changes, print_job, print_jobs
+from duecourse.cli.output.jobs import durations_text, print_changes, print_job, print_jobs
 from duecourse.cli.output.values import print_json
 from duecourse.cli.preview_text import mark_text, with_counts
-from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
-from duecourse.cli.when import coming, duration_of, local_zone, moment, zone_of
-from duecourse.client import Client, ForbiddenError, Page
+from duecourse.cli.progress import awaited, spinner
+from duecourse.cli.terminal import CliError, Command, Group, InterruptedCliError, UsageError, plain, say
+from duecourse.cli.when import UNITS, coming, duration_of, local_zone, moment, zone_of
+from duecourse.client import Client, ForbiddenError
 from duecourse.client.bodies import JobRequest
 from duecourse.client.models import ChangedJobs, Job
 from duecourse_schedules import ScheduleSpec
 from duecourse_schedules.preview import PreviewEntry
 from duecourse_schedules.schedule import joined
-
-__all__ = ["jobs", "read_job"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,6 +54,8 @@ OCCURRENCES = 5
 """The number of next occurrences that are shown with a job."""
 
 CREATE_EXAMPLE = """\
+duecourse jobs create hello --every 10s --http https://example.com/hook
+duecourse jobs create job.yaml
 echo '{"id": "hello", "schedule": "rate(10 seconds)",
        "target": {"type": "http", "url": "https://example.com/hook"}}' | duecourse jobs create"""
 
@@ -55,22 +65,37 @@ def jobs() -> None:
     """Create, show, list, run, pause and delete jobs."""
 
 
-def _read(document: IO[str]) -> dict[str, Any]:
-    if document.isatty():
-        click.echo("type the job's JSON, then Ctrl-D; or pass a file: duecourse jobs create job.json", err=True)
-    try:
-        return read_job(document.read())
-    except ValueError as error:
-        raise UsageError(plain(f"{document.name}: {error}")) from error
-
-
 @jobs.command(cls=Command, example=CREATE_EXAMPLE)
-@click.argument("document", type=click.File("r", encoding="utf-8"), default="-")
+@click.argument("document", metavar="[FILE|ID]", default="-")
+@click.option("--http", "url", metavar="URL", help="Create the job ID, which calls this URL (POST), without a file.")
+@click.option("--every", metavar="TIME", help="With --http, the interval of the runs: 90s, 15m, 2h, 3d.")
+@click.option("--schedule", help="With --http, a schedule such as '0 9 * * 1'.  [default: only on demand]")
+@click.option("--timezone", metavar="ZONE", help="With --http, the zone of the schedule.  [default: UTC]")
 @click.option("--dry-run", is_flag=True, help="Show the job; write nothing. The job must have an id.")
-@answer_options
-def create(document: IO[str], dry_run: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Create a job from a JSON file, or from standard input."""
-    job = _read(document)
+@named_options
+def create(
+    document: str,
+    url: str | None,
+    every: str | None,
+    schedule: str | None,
+    timezone: str | None,
+    dry_run: bool,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
+) -> None:
+    """Create a job from a JSON or YAML file, or from standard input; or a simple job with --http. For all fields, see
+    duecourse fields.
+    """
+    if url is None:
+        if every or schedule or timezone:
+            raise UsageError("--every, --schedule and --timezone require --http; add it, or write them in a file")
+        job = read_object(document)
+    elif document == "-":
+        raise UsageError("--http requires the ID of the job; add it")
+    else:
+        job = {"id": document, "schedule": _schedule(every, schedule), "target": {"type": "http", "url": url}}
+        job |= {"timezone": timezone} if timezone else {}
     if dry_run and not job.get("id"):
         raise CliError("--dry-run needs a job with an id; add an id")
     with connected(api, sign) as client:
@@ -86,27 +111,38 @@ def create(document: IO[str], dry_run: bool, api: str | None, sign: bool | None,
         click.echo(plain(f"{warning.says} {warning.do}"), err=True)
 
 
+def _schedule(every: str | None, schedule: str | None) -> str | None:
+    """Return the schedule of a job. Raises UsageError."""
+    if every is None:
+        return schedule
+    if schedule is not None:
+        raise UsageError("--every and --schedule cannot be combined; use one of them")
+    try:
+        duration_of(every)
+    except ValueError as error:
+        raise UsageError(f"--every: {error}") from None
+    number, unit = int(every[:-1]), UNITS[every[-1]]
+    return f"rate({number} {unit if number > 1 else unit[:-1]})"
+
+
 @jobs.command(cls=Command, example="duecourse jobs get nightly -o yaml")
 @click.argument("job_id", metavar="JOB")
-@click.option("-o", "--output", type=click.Choice(["table", "yaml", "json"]), default="table", show_default=True)
-@answer_options
-def get(job_id: str, output: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Show one job and its next occurrences. -o yaml and -o json (--json) print the complete definition, which can be
-    applied again.
+@named_options
+def get(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Show one job, its next occurrences, and how long its runs take. -o yaml and -o json (--json) print the complete
+    definition, which can be applied again.
     """
     with connected(api, sign) as client:
         job = client.get_job(job_id)
-        for_people = output == "table" and not as_json
-        coming_up = next_occurrences(client, job) if for_people else ()
-        warnings = client.get_job_warnings(job_id).items if for_people else ()
-    if for_people:
-        print_job(job, coming_up, zone_of(job.timezone))
+        coming_up = () if as_json else next_occurrences(client, job)
+        warnings = () if as_json else client.get_job_warnings(job_id).items
+        durations = None if as_json else durations_text(client.list_runs(job_id, state="SUCCEEDED", limit=100).items)
+    if as_json:
+        print_json(job)
+    else:
+        print_job(job, coming_up, zone_of(job.timezone), durations)
         for warning in warnings:
             say(f"{warning.says} {warning.do}")
-    elif output == "yaml" and not as_json:
-        click.echo(to_yaml([job.document]), nl=False)
-    else:
-        print_json(job)
 
 
 def next_occurrences(client: Client, job: Job) -> Sequence[tuple[datetime, str]]:
@@ -137,8 +173,7 @@ def next_occurrences(client: Client, job: Job) -> Sequence[tuple[datetime, str]]
 @click.option("--owner", help="Only jobs of this owner.")
 @click.option("--limit", type=click.IntRange(1, 100), help="Print one page of this size.  [default: all jobs]")
 @click.option("--cursor", help="Continue after an earlier page (its next_cursor).")
-@output_option
-@answer_options
+@list_options
 def list_jobs(
     prefix: str | None,
     search: str | None,
@@ -154,7 +189,7 @@ def list_jobs(
 ) -> None:
     """List all jobs, or one page of them."""
     with connected(api, sign) as client:
-        page = client.list_jobs(
+        first = client.list_jobs(
             prefix=prefix,
             search=search,
             tag=tag,
@@ -164,18 +199,17 @@ def list_jobs(
             cursor=cursor,
             total=True if search else None,
         )
-        if limit is None:
-            page = Page(tuple(page), None, total=page.total)
-    given = {"prefix": prefix, "search": search, "tag": tag, "state": state, "owner": owner, "limit": limit}
-    again = [word for option, value in given.items() if value for word in (f"--{option}", str(value))]
-    print_page(
-        page,
-        as_json=as_json,
-        output=output,
-        name="id",
-        table=lambda items: print_jobs(items, wide=output == "wide"),
-        more=shlex.join(["duecourse", "jobs", "list", *again]),
-    )
+        if limit is not None:
+            print_page(first, "jobs", as_json=as_json, output=output, name="id", table=print_jobs)
+            return
+        print_pages(
+            first,
+            "jobs",
+            as_json=as_json,
+            output=output,
+            name="id",
+            table=lambda found, frame: print_jobs(found, frame=frame),
+        )
 
 
 IDS = 100
@@ -372,15 +406,19 @@ def _change(
             confirm(f"{action.capitalize()} {_chosen(tag, count, only_bulk)}?")
     changed, failed = 0, list[str]()
     parts: list[list[str] | None] = [list(job_ids[at : at + IDS]) for at in range(0, len(job_ids), IDS)]
-    with Console(stderr=True, quiet=as_json).status(f"{action.removesuffix('e')}ing …") as status:
-        for ids in parts or [None]:
-            cursor: str | None = None
-            while True:
-                found = page(cursor, ids)
-                changed, failed, cursor = changed + found.changed, [*failed, *found.failed], found.next_cursor
-                if cursor is None:
-                    break
-                status.update(f"{changed:,} jobs are {action}d …")
+    try:
+        with spinner(f"{action.removesuffix('e')}ing …") as status:
+            for ids in parts or [None]:
+                cursor: str | None = None
+                while True:
+                    found = page(cursor, ids)
+                    changed, failed, cursor = changed + found.changed, [*failed, *found.failed], found.next_cursor
+                    if cursor is None:
+                        break
+                    status.update(f"{changed:,} jobs are {action}d …")
+    except KeyboardInterrupt:
+        done = f"{changed:,} jobs or more are {action}d"
+        raise InterruptedCliError(f"interrupted; {done}; repeat the command to continue") from None
     if not changed and not failed and not job_ids and _count(client, tag, None, most=1) == 0:
         jobs = f"no job has the tag {tag}" if tag else "there is no job"
         raise CliError(plain(f"{jobs}, so nothing was changed; check the jobs with duecourse jobs list"))
@@ -435,24 +473,39 @@ def _paused(tag: str | None) -> str:
     return shlex.join(["duecourse", "jobs", "list", *(["--tag", tag] if tag else []), "--state", "PAUSED"])
 
 
-@jobs.command(cls=Command, example="duecourse jobs delete nightly --yes")
-@click.argument("job_id", metavar="JOB")
+@jobs.command(cls=Command, example="duecourse jobs delete nightly --yes\nduecourse jobs delete --tag trial")
+@click.argument("job_ids", metavar="[JOB]...", nargs=-1, callback=_once)
+@click.option("--tag", help="All jobs with this tag.")
 @yes_option
-@api_options
-def delete(job_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
-    """Delete a job. Its runs that have not started will never start."""
+@named_options
+def delete(
+    job_ids: tuple[str, ...], tag: str | None, yes: bool, api: str | None, sign: bool | None, as_json: bool
+) -> None:
+    """Delete jobs, or all jobs with a tag. Their runs that have not started will never start. For several jobs, the
+    plan is shown first. A job that has changed after the plan was made is not deleted.
+    """
+    if bool(job_ids) == bool(tag):
+        raise UsageError("select jobs either by their ids (JOB …), or by --tag")
     with connected(api, sign) as client:
+        if len(job_ids) != 1 or as_json:
+            with awaited("making the plan …"):
+                names = job_ids or [job.id for job in every_job(client, tag)]
+                if not names:
+                    raise CliError(plain(f"no job has the tag {tag}; check the jobs with duecourse jobs list"))
+                with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
+                    steps = [*map(removal, threads.map(lambda name: patient(partial(client.get_job, name)), names))]
+            settle(client, workflows_first(steps), dry_run=False, yes=yes, as_json=as_json)
+            return
         if not yes:
-            confirm(f"Delete {job_id}, and its runs that have not started?")
-        client.delete_job(job_id)
-    say(f"{job_id} deleted")
+            confirm(f"Delete {job_ids[0]}, and its runs that have not started?")
+        client.delete_job(job_ids[0])
+    say(f"{job_ids[0]} deleted")
 
 
 @jobs.command(cls=Command, example="duecourse jobs history nightly")
 @click.argument("job_id", metavar="JOB")
 @page_options("changes")
-@wide_option
-@answer_options
+@list_options
 def history(
     job_id: str, limit: int, cursor: str | None, output: str, api: str | None, sign: bool | None, as_json: bool
 ) -> None:
@@ -461,11 +514,11 @@ def history(
         page = client.get_job_history(job_id, limit=limit, cursor=cursor)
     print_page(
         page,
+        "changes",
         as_json=as_json,
         output=output,
         name="at",
-        table=lambda items: print_changes(items, wide=output == "wide"),
-        more=f"duecourse jobs history {job_id}",
+        table=print_changes,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, yes_option
+from duecourse.cli.commands.options import api_options, confirm, connected, named_options, yes_option
 from duecourse.cli.fields import number_option
 from duecourse.cli.output.documents import CreatedKey
 from duecourse.cli.output.table import print_table
@@ -33,7 +33,7 @@ def keys() -> None:
 @click.option(
     "--event", "events", multiple=True, metavar="EVENT", help="Only for this GitHub event, such as push; repeatable."
 )
-@answer_options
+@named_options
 def create(
     scope: str,
     description: str | None,
@@ -73,7 +73,7 @@ def create(
 
 
 @keys.command("list", cls=Command, example="duecourse keys list")
-@answer_options
+@named_options
 def list_keys(api: str | None, sign: bool | None, as_json: bool) -> None:
     """List the keys, newest first."""
     with connected(api, sign) as client:

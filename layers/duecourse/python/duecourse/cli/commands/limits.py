@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 import click
 
 from duecourse.cli.commands.listing import print_page
-from duecourse.cli.commands.options import answer_options, api_options, confirm, connected, page_options, yes_option
+from duecourse.cli.commands.options import api_options, confirm, connected, named_options, page_options, yes_option
 from duecourse.cli.fields import number_option
 from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import Command, Group, plain, say
+from duecourse.cli.terminal import Command, Group, UsageError, fitted, plain, say
+from duecourse.client import Client
 from duecourse.client.bodies import LimitBreaker, LimitRate
-from duecourse.client.models import ListedLimit, SingleLimit
+from duecourse.client.models import ListedLimit, Run, SingleLimit
 
+NEWEST = 100
 SHOWN = 10
 """The number of waiting runs that `show` prints."""
 
@@ -26,12 +29,12 @@ def limits() -> None:
 
 @limits.command("list", cls=Command, example="duecourse limits list")
 @page_options("keys")
-@answer_options
+@named_options
 def list_limits(limit: int, cursor: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
     """List the keys with a stored limit or with waiting runs."""
     with connected(api, sign) as client:
         page = client.list_limits(limit=limit, cursor=cursor)
-    print_page(page, as_json=as_json, output="table", name="key", table=_print_limits, more="duecourse limits list")
+    print_page(page, "limits", as_json=as_json, output="table", name="key", table=_print_limits)
 
 
 def _print_limits(found: Sequence[ListedLimit]) -> None:
@@ -42,20 +45,22 @@ def _print_limits(found: Sequence[ListedLimit]) -> None:
         )
         for each in found
     ]
-    print_table(("key", "limit", "rate", "waiting", "waiting for rate", "for breaker", "set by"), rows)
+    print_table(
+        ("key", "limit", "rate", "waiting", "waiting for rate", "for breaker", "set by"), rows, spare=("set by",)
+    )
 
 
 @limits.command(cls=Command, example="duecourse limits show crm-eu")
 @click.argument("key", metavar="KEY")
-@answer_options
+@named_options
 def show(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show the limit of a key, its active runs, and the first runs that wait."""
     with connected(api, sign) as client:
         found = client.get_limit(key)
+        guarded = [] if as_json or not found.waiting_for_breaker else _guarded(client, key)
+    _show(found, as_json=as_json)
     if as_json:
-        print_json(found)
         return
-    click.echo(plain(f"{found.key}: {_said(found)}"))
     if found.active:
         print_table(
             ("active", "state", "started"),
@@ -66,6 +71,18 @@ def show(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     if found.rate_queue:
         rated = [(each.id, each.next_attempt_at) for each in found.rate_queue[:SHOWN]]
         print_table(("waiting for the rate", "until"), rated)
+    if guarded:
+        print_table(
+            ("waiting for the circuit breaker", "until"), [(each.id, each.next_attempt_at) for each in guarded[:SHOWN]]
+        )
+    if guarded or found.breaker_state == "open":
+        say(f"close the circuit breaker: {shlex.join(['duecourse', 'limits', 'close', key])}")
+
+
+def _guarded(client: Client, key: str) -> list[Run]:
+    """Return the runs that wait for the circuit breaker, among the newest NEWEST waiting runs of all jobs."""
+    waiting = client.find_runs(state=["QUEUED", "RETRYING"], limit=NEWEST).items
+    return [run for run in waiting if run.waiting_for == "breaker" and run.breaker_key == key]
 
 
 @limits.command("set", cls=Command, example="duecourse limits set crm-eu 5")
@@ -75,7 +92,7 @@ def show(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
 @number_option("--burst", "LimitRate", "burst")
 @number_option("--failures", "LimitBreaker", "failures")
 @number_option("--open-seconds", "LimitBreaker", "open_seconds")
-@api_options
+@named_options
 def set_limit(
     key: str,
     concurrency: int | None,
@@ -85,6 +102,7 @@ def set_limit(
     open_seconds: int | None,
     api: str | None,
     sign: bool | None,
+    as_json: bool,
 ) -> None:
     """Set the limit of active runs with a key (0: no run starts), the rate of its attempts, and its circuit breaker.
     These values replace the values of the jobs.
@@ -95,19 +113,19 @@ def set_limit(
         if open_seconds is not None:
             breaker["open_seconds"] = open_seconds
     elif open_seconds is not None:
-        raise click.UsageError("--open-seconds requires --failures; set both")
+        raise UsageError("--open-seconds requires --failures; set both")
     rate: LimitRate | None = None
     if per_minute is not None:
         rate = {"per_minute": per_minute}
         if burst is not None:
             rate["burst"] = burst
     elif burst is not None:
-        raise click.UsageError("--burst requires --per-minute; set both")
+        raise UsageError("--burst requires --per-minute; set both")
     elif concurrency is None and breaker is None:
-        raise click.UsageError("specify a limit of active runs, --per-minute or --failures")
+        raise UsageError("no limit is given; add a NUMBER of active runs, --per-minute or --failures")
     with connected(api, sign) as client:
         found = client.put_limit(key, concurrency=concurrency, rate=rate, breaker=breaker)
-    say(plain(f"{found.key}: {_said(found)}"))
+    _show(found, as_json=as_json)
 
 
 @limits.command(cls=Command, example="duecourse limits delete crm-eu")
@@ -127,37 +145,41 @@ def delete(key: str, yes: bool, api: str | None, sign: bool | None) -> None:
 @click.argument("key", metavar="KEY")
 @click.argument("run_id", metavar="RUN")
 @yes_option
-@api_options
-def release(key: str, run_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
+@named_options
+def release(key: str, run_id: str, yes: bool, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Give the place of a run to the next waiting run. The run itself is not stopped."""
     with connected(api, sign) as client:
         if not yes:
             confirm(plain(f"Release the place of {run_id}? If it still works, more runs than the limit are active."))
         found = client.release_place(key, run_id)
-    say(plain(f"{found.key}: {_said(found)}"))
+    _show(found, as_json=as_json)
 
 
 @limits.command(cls=Command, example="duecourse limits hold crm-eu 600")
 @click.argument("key", metavar="KEY")
 @click.argument("seconds", metavar="SECONDS", type=int)
-@api_options
-def hold(key: str, seconds: int, api: str | None, sign: bool | None) -> None:
+@named_options
+def hold(key: str, seconds: int, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Start no attempt with the key for this time. Active runs continue."""
     with connected(api, sign) as client:
         found = client.hold_key(key, seconds)
-    say(plain(f"{found.key}: {_said(found)}"))
+    _show(found, as_json=as_json)
 
 
 @limits.command(cls=Command, example="duecourse limits close crm-eu")
 @click.argument("key", metavar="KEY")
-@api_options
-def close(key: str, api: str | None, sign: bool | None) -> None:
+@named_options
+def close(key: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Close the circuit breaker of the key, and end its hold or its pause. Runs that wait for the circuit breaker start
     within 30 seconds. Runs that wait for the rate keep their planned instant.
     """
     with connected(api, sign) as client:
         found = client.close_breaker(key)
-    say(plain(f"{found.key}: {_said(found)}"))
+    _show(found, as_json=as_json)
+
+
+def _show(found: SingleLimit, *, as_json: bool) -> None:
+    print_json(found) if as_json else click.echo("\n".join(fitted(f"{found.key}: {_said(found)}", 4)))
 
 
 def _limit(concurrency: int | None) -> str:

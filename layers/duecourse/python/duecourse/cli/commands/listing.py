@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, tzinfo
-from typing import Any, TypedDict, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from duecourse.cli.output.documents import Listed, Total
-from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import CliError, UsageError, plain, say
+from duecourse.cli.output.values import print_items, print_json
+from duecourse.cli.terminal import CliError, InterruptedCliError, UsageError, form, plain, say
 from duecourse.cli.when import instant_of, local_zone
 from duecourse.client import Client, Page
 from duecourse.client.reading import Answer
 
 A = TypeVar("A", bound=Answer)
 F = TypeVar("F", bound=Callable[..., Any])
-
-output_option = click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "wide", "name"]),
-    default="table",
-    show_default=True,
-    help="`wide`: all columns, and values are not truncated; `name`: only ids, one per line.",
-)
-
-
-wide_option = click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "wide"]),
-    default="table",
-    show_default=True,
-    help="`wide`: values are not truncated.",
-)
 
 
 class RunFilters(TypedDict):
@@ -99,7 +82,7 @@ def unlisted(states: Sequence[str], job_id: str | None) -> str | None:
     """Return a sentence about the runs in these states that a list across jobs omits, or None if it omits none."""
     if job_id is not None:
         return None
-    omitted = ["delayed runs and enqueued occurrences"] * ("QUEUED" in states)
+    omitted = ["enqueued occurrences"] * ("QUEUED" in states)
     omitted += ["calls of less than ten seconds"] * ("RUNNING" in states and "SUCCEEDED" not in states)
     if not omitted:
         return None
@@ -115,26 +98,107 @@ def check_tag(client: Client, tag: str | None) -> None:
 
 
 def print_page(
-    page: Page[A], *, as_json: bool, output: str, name: str, table: Callable[[Sequence[A]], None], more: str
+    page: Page[A], items: str, *, as_json: bool, output: str, name: str, table: Callable[[Sequence[A]], None]
 ) -> None:
-    """Print a page in the requested format. A table is followed by the command for the next page (`more`, without the
-    cursor).
+    """Print a page in the requested format. A table is followed by the command for the next page. `items` names what is
+    listed, for an empty table.
     """
     if as_json:
         listed = Listed(items=[item.document for item in page.items], next_cursor=page.next_cursor)
-        if (total := page.total) is not None:
-            listed["total"] = Total(matching=total.matching, searched=total.searched, complete=total.complete)
+        if (total := _total(page)) is not None:
+            listed["total"] = total
         print_json(listed)
         return
     if output == "name":
         for item in page.items:
             click.echo(plain(str(getattr(item, name))))
         return
-    table(page.items)
+    if page.items:
+        table(page.items)
+    elif items:
+        say(f"No {items} on this page match." if page.next_cursor else f"No {items} match.")
     if page.total is not None:
         say(f"{page.total.matching:,} of {page.total.searched:,} jobs{'' if page.total.complete else ', and more'}")
     if page.next_cursor:
-        say(f"more: {more} --cursor {page.next_cursor}")
+        say(f"more: {shlex.join([*_given(), '--cursor', page.next_cursor])}")
+
+
+def print_pages(
+    first: Page[A],
+    items: str,
+    *,
+    as_json: bool,
+    output: str,
+    name: str,
+    table: Callable[[Sequence[A], dict[str, int] | None], None],
+) -> None:
+    """Print a page and all later ones like `print_page`, each before the next is read. `table` also receives the frame
+    of a table with several pages. Raises InterruptedCliError after Ctrl-C, with the command that continues.
+    """
+    read = _Reading(first)
+    frame: dict[str, int] | None = {} if first.next_cursor else None
+    try:
+        if as_json:
+            total = {} if (counted := _total(first)) is None else {"total": counted}
+            pages = ([item.document for item in page.items] for page in read.pages())
+            print_items({}, pages, {"next_cursor": None, **total})
+            return
+        for page in read.pages():
+            is_last = page.next_cursor is None
+            print_page(
+                Page(page.items, None, total=first.total if is_last else None),
+                items if is_last and not read.count else "",
+                as_json=False,
+                output=output,
+                name=name,
+                table=lambda found: table(found, frame),
+            )
+    except KeyboardInterrupt:
+        raise InterruptedCliError(plain(f"interrupted after {read.count:,} {items}{read.rest()}")) from None
+
+
+@dataclass
+class _Reading(Generic[A]):
+    """Reads pages, and knows how many items of them were printed."""
+
+    first: Page[A]
+    count: int = 0
+    cursor: str | None = None
+
+    def pages(self) -> Iterator[Page[A]]:
+        """Yield the pages."""
+        for page in self.first.pages():
+            yield page
+            self.count, self.cursor = self.count + len(page.items), page.next_cursor
+
+    def rest(self) -> str:
+        """Return the command that prints the other items, if any were printed."""
+        return "" if self.cursor is None else f"; the others: {shlex.join([*_given(), '--cursor', self.cursor])}"
+
+
+def _total(page: Page[A]) -> Total | None:
+    total = page.total
+    if total is None:
+        return None
+    return Total(matching=total.matching, searched=total.searched, complete=total.complete)
+
+
+def _given() -> Iterator[str]:
+    """Yield the words of this command, without its cursor and token."""
+    context = click.get_current_context()
+    yield from context.command_path.split()
+    for param in context.command.params:
+        name = param.name or ""
+        if context.get_parameter_source(name) is not ParameterSource.COMMANDLINE or name in ("cursor", "token"):
+            continue
+        value = context.params.get(name, form())
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(param, click.Argument):
+                yield str(each)
+            elif isinstance(each, bool):
+                yield param.opts[0] if each else param.secondary_opts[0]
+            else:
+                yield from (max(param.opts, key=len), str(each))
 
 
 def instant_option(option: str, text: str | None, zone: tzinfo | None = None) -> datetime | None:

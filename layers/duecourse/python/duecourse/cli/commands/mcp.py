@@ -11,9 +11,9 @@ from uuid import uuid4
 import click
 
 from duecourse.cli.commands.options import api_options, connected
-from duecourse.cli.commands.runs import State as RunStateName
 from duecourse.cli.commands.runs_cancel import STATES
 from duecourse.cli.manifests.difference import JOB_FIELDS, differences, only
+from duecourse.cli.run_watcher import State as RunStateName
 from duecourse.cli.terminal import CliError, Command
 from duecourse.client import ApiError, ApiUnreachableError, Client, Page
 from duecourse.client.bodies import JobPatch, JobRequest
@@ -156,7 +156,9 @@ class Reads:
         return dict(self._client.preview_schedule(schedule, timezone=timezone, count=count).document)
 
     def upcoming(self, to: str | None = None, step_seconds: int = 3600, cursor: str | None = None) -> Document:
-        """Count the runs of the next hours, with their jobs. `to`: an instant within 48 hours (the default)."""
+        """Count the runs of the next hours, with their jobs, and list the delayed runs among them. `to`: an instant
+        within 48 hours (the default).
+        """
         return dict(self._client.list_upcoming(to=to, step=step_seconds, cursor=cursor).document)
 
     def active_runs(self, job_id: str, limit: int = 20, cursor: str | None = None) -> Document:

@@ -8,15 +8,19 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
 import click
-import orjson
 
 from duecourse.cli.cases import DEFAULT_COUNT, MAX_COUNT, answer_cases
-from duecourse.cli.terminal import Command, UsageError
+from duecourse.cli.terminal import Command, UsageError, form, outputs
 from duecourse_schedules import ScheduleError, ScheduleSpec
 from duecourse_schedules.exclusions import ExclusionError
+from duecourse_schedules.instant import iso
 from duecourse_schedules.schedule import counted_from, joined, read_instant
+
+if TYPE_CHECKING:
+    from duecourse.cli.output.documents import Document
 
 EXAMPLE = 'duecourse next "30 2 * * *" --tz America/New_York --after 2026-03-07T00:00:00Z --count 3'
 QUOTED = 'duecourse next "0 9 * * 1"'
@@ -84,7 +88,7 @@ OPTIONS = {"timezone": "--tz", "dst_gap": "--dst-gap", "dst_fold": "--dst-fold",
     metavar="skip|previous|next",
     help="Skip an occurrence on an excluded day, or move it to the previous or next day.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@outputs()
 @click.option("--jsonl", is_flag=True, help="Read cases from standard input, one JSON object per line.")
 def next_command(
     schedules: tuple[str, ...],
@@ -131,8 +135,14 @@ def next_command(
         raise UsageError(
             f"{name if error.index is None else f'{name}[{error.index}]'}: {error.detail}{quotes}"
         ) from None
-    if as_json:
-        click.echo(orjson.dumps(preview.document(), option=orjson.OPT_INDENT_2))
+    if form() == "name":
+        for entry in preview.entries:
+            if entry.instant is not None and entry.mark != "excluded":
+                click.echo(f"{iso(entry.instant)}Z")
+    elif as_json:
+        from duecourse.cli.output.values import print_json
+
+        print_json(cast("Document", preview.document()))
     else:
         click.echo(preview_text(preview, spec, since))
 

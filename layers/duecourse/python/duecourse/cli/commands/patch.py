@@ -10,11 +10,12 @@ from typing import Any, cast
 import click
 
 from duecourse.cli.commands.apply import Applying, settle
-from duecourse.cli.commands.options import answer_options, connected, yes_option
+from duecourse.cli.commands.options import connected, named_options, yes_option
 from duecourse.cli.manifests.difference import JOB_FIELDS, differences, only
 from duecourse.cli.manifests.documents import MANAGED_BY, FaultsError, Manifest
 from duecourse.cli.manifests.json_text import read_json
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, every_job, patient, told
+from duecourse.cli.progress import awaited
 from duecourse.cli.terminal import CliError, plain, say
 from duecourse.client import ApiError, Client
 from duecourse.client.bodies import JobPatch
@@ -48,7 +49,7 @@ SPREAD_TOGETHER = 500
     "--dry-run", is_flag=True, help="Show the plan only. Exit codes: 0 no difference, 2 a difference, 1 an error."
 )
 @yes_option
-@answer_options
+@named_options
 def patch(
     job_ids: Sequence[str],
     tag: str | None,
@@ -70,11 +71,12 @@ def patch(
     wanted = _patch(changes)
     try:
         with connected(api, sign) as client:
-            names = job_ids or [job.id for job in every_job(client, tag, search)]
-            if not names:
-                raise CliError("no jobs match; check --tag and --search with `duecourse jobs list`")
-            places = _places(client, wanted, names)
-            steps = _plan(client, wanted, names, places)
+            with awaited("making the plan …"):
+                names = job_ids or [job.id for job in every_job(client, tag, search)]
+                if not names:
+                    raise CliError("no jobs match; check --tag and --search with `duecourse jobs list`")
+                places = _places(client, wanted, names)
+                steps = _plan(client, wanted, names, places)
             if not as_json:
                 _say_load(places.values())
             settle(client, steps, dry_run=dry_run, yes=yes, as_json=as_json)

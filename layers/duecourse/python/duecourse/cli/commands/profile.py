@@ -9,7 +9,7 @@ import click
 
 from duecourse.cli.output.documents import Profiles
 from duecourse.cli.output.values import print_fields, print_json
-from duecourse.cli.terminal import Command, Group, UsageError, plain, say
+from duecourse.cli.terminal import Command, Group, UsageError, outputs, plain, say
 from duecourse.client.access import FIELDS, profiles, profiles_file
 
 DEFAULT = "default"
@@ -23,7 +23,7 @@ def profile() -> None:
 
 
 @profile.command("list", cls=Command, example="duecourse profile list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@outputs()
 def list_profiles(as_json: bool) -> None:
     """List the profiles; `default` is the profile that is used if no profile is given."""
     known = _known()

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
+from itertools import islice
 from typing import Literal, get_args
 
 import click
 from rich.console import Console
 
-from duecourse.cli.commands.listing import instant_option, output_option, print_page, unlisted
-from duecourse.cli.commands.options import answer_options, connected, page_options
-from duecourse.cli.commands.runs_cancel import cancel
+from duecourse.cli.commands.dead_letters import redrive_many, redrive_options
+from duecourse.cli.commands.listing import ChosenRuns, instant_option, print_page, run_filter, unlisted
+from duecourse.cli.commands.options import (
+    connected,
+    list_options,
+    named_options,
+    page_options,
+    yes_option,
+)
+from duecourse.cli.commands.runs_cancel import cancel, each_run
 from duecourse.cli.commands.runs_tail import tail
-from duecourse.cli.due_runs import due_runs, last_due_run
-from duecourse.cli.newest_runs import SEARCHED_AT_ONCE, newest_runs
-from duecourse.cli.output.documents import ShownRun
-from duecourse.cli.output.runs import print_ahead, print_found_runs, print_run
+from duecourse.cli.commands.watch import job_of, watch
+from duecourse.cli.due_runs import MAX_PER_PAGE, due_runs, last_due_run
+from duecourse.cli.output.documents import RunGroups, ShownRun
+from duecourse.cli.output.runs import print_ahead, print_found_runs, print_run, print_run_groups, run_groups
 from duecourse.cli.output.values import print_json
-from duecourse.cli.terminal import CliError, Command, Group, plain, say
+from duecourse.cli.run_watcher import State
+from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
 from duecourse.cli.when import moment, zone_of, zoned
 from duecourse.client import ApiError, Client, Page
-from duecourse.client.models import Job, Run, RunPayload
+from duecourse.client.models import Run, RunPayload
 
-State = Literal["QUEUED", "RUNNING", "WAITING", "RETRYING", "SUCCEEDED", "DEAD", "CANCELLED", "SKIPPED"]
 FAILED: tuple[State, ...] = ("DEAD", "RETRYING")
 ACTIVE: tuple[State, ...] = ("RUNNING", "WAITING", "QUEUED")
+
+COUNTED = 1_000
+"""The maximum number of runs that `--by` counts, in ten requests or more."""
 
 
 @click.group(cls=Group, example="duecourse runs list --failed --since today")
@@ -56,9 +66,11 @@ def runs() -> None:
     is_flag=True,
     help="Only catch-up runs (after an outage or a resume), with the occurrences that they cover.",
 )
+@click.option(
+    "--by", type=click.Choice(["job", "error"]), help=f"Count the newest runs, up to {COUNTED:,}, by job or by error."
+)
 @page_options("runs")
-@output_option
-@answer_options
+@list_options
 def list_runs(
     job_id: str | None,
     failed: bool,
@@ -69,6 +81,7 @@ def list_runs(
     tag: str | None,
     error: str | None,
     caught_up: bool,
+    by: Literal["job", "error"] | None,
     limit: int,
     cursor: str | None,
     output: str,
@@ -76,19 +89,17 @@ def list_runs(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """List the runs of a job, newest first, or the unsuccessful runs of all jobs.
+    """List the runs of a job, or of all jobs, newest first.
 
-    Without JOB the list has the runs that are dead, retrying, cancelled or skipped; with JOB it has the runs in all
-    states. With --state SUCCEEDED and without JOB, the runs of all jobs are searched, newest occurrence first.
-    Enqueued runs of JOB are summarized in one line, unless --state selects them. Without JOB, --active lists runs that
-    wait and runs whose call has lasted longer than ten seconds.
+    Without JOB, the run whose state changed last is first. Enqueued runs of JOB are summarized in one line, unless
+    --state selects them. Without JOB, the list has only those runs in progress that wait, or whose call has lasted
+    longer than ten seconds. With --state QUEUED, the delayed runs follow them, the next one first.
     """
     wanted = tuple(dict.fromkeys((*states, *(FAILED if failed else ()), *(ACTIVE if active else ()))))
-    chosen = [("since", since), ("until", until), ("tag", tag), ("error", error)]
     first, end = instant_option("since", since), instant_option("until", until)
 
     def read(size: int, at: str | None) -> Page[Run]:
-        if job_id is not None and not wanted and not caught_up and not any(text for _, text in chosen):
+        if job_id is not None and not wanted and not caught_up and not any((since, until, tag, error)):
             return client.list_runs(job_id, limit=size, cursor=at)
         selected = wanted or (None if job_id is None else get_args(State))
         return client.find_runs(
@@ -105,32 +116,25 @@ def list_runs(
 
     ahead: Sequence[Run] = ()
     with connected(api, sign) as client:
-        if job_id is None and "SUCCEEDED" in (wanted or ("SUCCEEDED",) * caught_up):
-            page = newest_runs(read(max(limit, SEARCHED_AT_ONCE), cursor), limit)
-        elif job_id is None or wanted or caught_up or as_json:
+        if by is not None:
+            newest = list(islice(read(MAX_PER_PAGE, cursor), COUNTED + 1))
+            _print_groups(newest, by, wide=output == "wide", as_json=as_json)
+            return
+        if job_id is None or wanted or caught_up or as_json:
             page = read(limit, cursor)
         else:
             found = due_runs(read, limit=limit, cursor=cursor, now=datetime.now(UTC))
             page, ahead = Page(found.due, found.next_cursor), found.ahead
 
-    def table(items: Sequence[Run]) -> None:
-        if items:
-            print_found_runs(items, wide=output == "wide", coverage=caught_up)
-        elif not ahead:
-            say(_none(page, complete=omitted is None))
-
     omitted = unlisted(wanted, job_id)
     print_ahead(ahead, err=output == "name")
-    again = ["duecourse", "runs", "list", *filter(None, [job_id])]
-    again += [word for state in wanted for word in ("--state", state)]
-    again += [word for name, text in chosen if text for word in (f"--{name}", text)] + ["--caught-up"] * caught_up
     print_page(
         page,
+        "" if ahead else "runs" if omitted is None else "listed runs",
         as_json=as_json,
         output=output,
         name="id",
-        table=table,
-        more=shlex.join(again),
+        table=lambda items: print_found_runs(items, wide=output == "wide", coverage=caught_up),
     )
     if omitted is not None:
         click.echo(omitted, err=True)
@@ -138,37 +142,25 @@ def list_runs(
         click.echo("details: duecourse runs show RUN, or JOB for its last run", err=True)
 
 
-def _none(page: Page[Run], *, complete: bool) -> str:
-    if page.next_cursor:
-        return "No runs on this page match."
-    return "No runs match." if complete else "No listed runs match."
-
-
-def zone_of_job(client: Client, job_id: str) -> tzinfo:
-    """Return the time zone of a job, or UTC if the job was deleted."""
-    job = _job_of(client, job_id)
-    return UTC if job is None else zone_of(job.timezone)
-
-
-def _job_of(client: Client, job_id: str) -> Job | None:
-    """Return a job, or None if it was deleted."""
-    try:
-        return client.get_job(job_id)
-    except ApiError as error:
-        if error.status == 404:
-            return None
-        raise
+def _print_groups(runs: Sequence[Run], by: Literal["job", "error"], *, wide: bool, as_json: bool) -> None:
+    groups, complete = run_groups(runs[:COUNTED], by), len(runs) <= COUNTED
+    if as_json:
+        print_json(RunGroups(items=groups, complete=complete))
+        return
+    print_run_groups(groups, by, wide=wide)
+    if not complete:
+        say(f"Only the newest {COUNTED:,} runs were counted; use --since and --until for others.")
 
 
 @runs.command(cls=Command, example="duecourse runs show nightly.20261121T030000Z --json")
 @click.argument("run_id", metavar="RUN|JOB")
-@answer_options
+@named_options
 def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show a run with its attempts and its result, or the address of a large result. For a job, show its last run."""
     with connected(api, sign) as client:
         name, job_id = run_id if "." in run_id else _last(client, run_id), run_id.partition(".")[0]
         found, sent = client.get_run(name), _sent(client, name)
-        job = None if as_json else _job_of(client, job_id)
+        job = None if as_json else job_of(client, job_id)
         zone = UTC if job is None else zone_of(job.timezone)
         skipped = found.state == "SKIPPED" and not as_json
         why = client.explain_job(job_id, at=found.occurrence).sentence if skipped else None
@@ -211,13 +203,53 @@ def _sent(client: Client, run_id: str) -> RunPayload | None:
 
 
 @runs.command(cls=Command, example="duecourse runs redrive nightly.20261121T030000Z")
-@click.argument("run_id", metavar="RUN")
-@answer_options
-def redrive(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Redrive a dead run: start it again with a new set of attempts."""
+@click.argument("names", metavar="[RUN|JOB]...", nargs=-1)
+@click.option(
+    "--state", type=click.Choice(["DEAD"], case_sensitive=False), help="All dead runs that the other options select."
+)
+@run_filter("died")
+@redrive_options
+@yes_option
+@named_options
+def redrive(
+    names: tuple[str, ...],
+    state: str | None,
+    limit: int | None,
+    pace: str | None,
+    dry_run: bool,
+    yes: bool,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
+    **chosen: str | None,
+) -> None:
+    """Redrive dead runs: start them again with a new set of attempts. For a job, redrive the run that died last.
+
+    The options select many dead runs, as those of duecourse dead-letters redrive.
+    """
+    asked = ChosenRuns(**chosen)
+    given = [*asked.options(), *(["--state"] if state else [])]
+    if names and (given or limit or pace or dry_run):
+        raise UsageError(
+            f"RUN cannot be combined with {(*given, '--limit, --pace or --dry-run')[0]}; remove one of them"
+        )
+    if not names and not given:
+        raise UsageError("there is no run to redrive; name a RUN, or select dead runs with --job, --tag or --state")
+    if not names:
+        redrive_many(asked, limit, pace, dry_run=dry_run, yes=yes, api=api, sign=sign, as_json=as_json)
+        return
     with connected(api, sign) as client:
-        asked = client.redrive_run(run_id)
-    _told(asked.run, "it is redriven", as_json)
+        run_ids = [name if "." in name else _died_last(client, name) for name in names]
+        each_run(run_ids, lambda run_id: client.redrive_run(run_id).run, "it is redriven", as_json=as_json)
+
+
+def _died_last(client: Client, job_id: str) -> str:
+    found = client.list_dead_runs(job_id=job_id, limit=2).items
+    if not found:
+        raise CliError(plain(f"no run of {job_id} is dead; see duecourse runs list {job_id}"))
+    if len(found) > 1:
+        click.echo(plain(f"more runs of {job_id} are dead: duecourse dead-letters redrive --job {job_id}"), err=True)
+    return found[0].id
 
 
 @runs.command(cls=Command, example="duecourse runs rerun nightly.20261121T020000Z --from load-eu")
@@ -226,7 +258,7 @@ def redrive(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> N
     "--from", "jobs", metavar="JOB", multiple=True, required=True, help="A step to start with; can be repeated."
 )
 @click.option("--key", help="An idempotency key: a repeated request with the same key returns the same run.")
-@answer_options
+@named_options
 def rerun(
     run_id: str, jobs: tuple[str, ...], key: str | None, api: str | None, sign: bool | None, as_json: bool
 ) -> None:
@@ -239,15 +271,9 @@ def rerun(
     if as_json:
         print_json(made)
     else:
-        say(f"{made.id} is {made.state}; follow it: duecourse workflows watch {made.id}")
-
-
-def _told(asked: Run, sentence: str, as_json: bool) -> None:
-    if as_json:
-        print_json(asked)
-    else:
-        say(f"{asked.id} was {asked.state}; {sentence}")
+        say(f"{made.id} is {made.state}; follow it: duecourse runs watch {made.id}")
 
 
 runs.add_command(cancel)
 runs.add_command(tail)
+runs.add_command(watch)

@@ -10,14 +10,16 @@ from datetime import UTC, datetime
 
 import click
 
-from duecourse.cli.commands.options import answer_options, connected
+from duecourse.cli.commands.options import connected, named_options
 from duecourse.cli.due_runs import is_ahead
 from duecourse.cli.output.runs import print_ahead
-from duecourse.cli.run_watcher import RunWatcher
-from duecourse.cli.terminal import CliError, Command, escaped, plain
+from duecourse.cli.output.values import print_json
+from duecourse.cli.run_watcher import ListedRuns, RunWatcher, State
+from duecourse.cli.terminal import CliError, Command, escaped, form, plain
 from duecourse.cli.when import local_zone, moment
-from duecourse.client import Client, Page
 from duecourse.client.models import Run
+
+UNSUCCESSFUL: Sequence[State] = ("DEAD", "RETRYING", "CANCELLED", "SKIPPED")
 
 
 @click.command(cls=Command, example="duecourse runs tail nightly hourly")
@@ -26,18 +28,19 @@ from duecourse.client.models import Run
     "--every", type=click.FloatRange(0.2, 60), default=2.0, show_default=True, help="Seconds between requests."
 )
 @click.option("--seconds", type=click.FloatRange(0), help="Stop after this number of seconds.  [default: until Ctrl-C]")
-@answer_options
+@named_options
 def tail(
     job_ids: tuple[str, ...], every: float, seconds: float | None, api: str | None, sign: bool | None, as_json: bool
 ) -> None:
     """Follow the runs of jobs. Without JOB, follow all unsuccessful runs. Press Ctrl-C to stop.
 
-    Existing runs are not shown. With --json each line is a run.
+    Existing runs are not shown. With --json each line is a run; with -o yaml, each document.
     """
     begin = datetime.now(UTC)
     followed = ", ".join(job_ids) or "the unsuccessful runs of all jobs"
     with connected(api, sign) as client:
-        watcher = RunWatcher(_Troubled(client, begin) if not job_ids else client, _trouble, job_ids or ("",))
+        source = client if job_ids else ListedRuns(client, begin, UNSUCCESSFUL)
+        watcher = RunWatcher(source, _trouble, job_ids or ("",))
         watcher.poll()
         if unknown := ", ".join(job_id for job_id in job_ids if job_id not in watcher.job_ids):
             raise CliError(plain(f"there is no job {unknown}; list the jobs with duecourse jobs list"))
@@ -50,24 +53,16 @@ def tail(
                 _print([change.run for change in watcher.poll()], as_json=as_json)
 
 
-class _Troubled:
-    """All unsuccessful runs, in the interface of RunSource."""
-
-    def __init__(self, client: Client, since: datetime) -> None:
-        self._client = client
-        self._since = since
-
-    def list_runs(self, job_id: str, *, limit: int | None = None, cursor: str | None = None) -> Page[Run]:
-        """Return the runs that have entered their state since the start of the command."""
-        del job_id
-        return self._client.find_runs(since=self._since, limit=limit, cursor=cursor)
-
-
 def _print(runs: Sequence[Run], *, as_json: bool) -> None:
     """Print a line for each run, and one for all that are queued for later."""
     if as_json:
         for run in runs:
-            click.echo(escaped(json.dumps(run.document)))
+            if form() == "json":
+                click.echo(escaped(json.dumps(run.document)))
+                continue
+            if form() == "yaml":
+                click.echo("---")
+            print_json(run)
         return
     now = datetime.now(UTC)
     ahead = [run for run in runs if is_ahead(run, now)]

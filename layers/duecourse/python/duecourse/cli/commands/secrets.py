@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from duecourse.cli.commands.accounts import json_option, operated, stage_option
+from duecourse.cli.commands.accounts import operated, stage_option
 from duecourse.cli.commands.options import confirm, yes_option
-from duecourse.cli.terminal import Command, Group, UsageError, read_text, say
+from duecourse.cli.terminal import Command, Group, UsageError, outputs, read_text, say
 
 tenant_option = click.option(
     "--tenant",
@@ -45,7 +45,7 @@ def put(name: str, tenant: str, stage: str) -> None:
 @secrets.command("list", cls=Command, example="duecourse secrets list --stage prod")
 @tenant_option
 @stage_option
-@json_option
+@outputs()
 def list_secrets(tenant: str, stage: str, as_json: bool) -> None:
     """List the names of a tenant's secrets and the times of their last changes. Values are never shown."""
     from duecourse.cli.output.documents import Secrets
@@ -84,7 +84,7 @@ def _value() -> str:
     if sys.stdin.isatty():
         value: str = click.prompt("Value", hide_input=True, confirmation_prompt=True, err=True)
     else:
-        value = read_text("-").removesuffix("\n").removesuffix("\r")
-    if not value:
+        value = read_text("-", may_be_empty=True).removesuffix("\n").removesuffix("\r")
+    if not value.strip():
         raise UsageError("the value is empty, so nothing was written; pass a value on standard input")
     return value

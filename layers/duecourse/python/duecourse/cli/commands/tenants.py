@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from duecourse.cli.commands.accounts import json_option, operated, stage_option
+from duecourse.cli.commands.accounts import operated, stage_option
 from duecourse.cli.commands.options import confirm, yes_option
 from duecourse.cli.output.documents import Document, MetObjective, ShownTenant, Tenant, Tenants, TenantToErase, utc
-from duecourse.cli.terminal import Command, Group, UsageError, say
+from duecourse.cli.terminal import Command, Group, UsageError, outputs, say
 
 if TYPE_CHECKING:
     from duecourse.cli.doctor.stage import Stage
@@ -33,7 +33,7 @@ def tenants() -> None:
     "--cost", is_flag=True, help="Search the logs for the runs of the last 24 hours, and estimate their cost."
 )
 @stage_option
-@json_option
+@outputs()
 def list_tenants(cost: bool, stage: str, as_json: bool) -> None:
     """List all tenants, and how far the objectives of the stage were met in the last 24 hours.
 
@@ -69,7 +69,7 @@ def _cells(row: Tenant) -> list[str | None]:
 @tenants.command(cls=Command, example="duecourse tenants show acme --stage prod")
 @click.argument("tenant")
 @stage_option
-@json_option
+@outputs()
 def show(tenant: str, stage: str, as_json: bool) -> None:
     """Show whether a tenant is active, suspended or erased."""
     with _tenant(tenant, stage) as place:
@@ -89,7 +89,7 @@ def show(tenant: str, stage: str, as_json: bool) -> None:
 @click.option("--note", metavar="TEXT", help="The reason; it is shown to the tenant's callers.")
 @yes_option
 @stage_option
-@json_option
+@outputs()
 def suspend(tenant: str, note: str | None, yes: bool, stage: str, as_json: bool) -> None:
     """Suspend a tenant: its requests are rejected and no run starts.
 
@@ -109,7 +109,7 @@ def suspend(tenant: str, note: str | None, yes: bool, stage: str, as_json: bool)
 @tenants.command(cls=Command, example="duecourse tenants resume acme --stage prod")
 @click.argument("tenant")
 @stage_option
-@json_option
+@outputs()
 def resume(tenant: str, stage: str, as_json: bool) -> None:
     """Resume a suspended tenant.
 
@@ -126,7 +126,7 @@ def resume(tenant: str, stage: str, as_json: bool) -> None:
 @click.argument("tenant")
 @click.option("--to", "folder", required=True, metavar="FOLDER", type=click.Path(path_type=Path), help="A new folder.")
 @stage_option
-@json_option
+@outputs()
 def export(tenant: str, folder: Path, stage: str, as_json: bool) -> None:
     """Export all data of a tenant to files.
 
@@ -153,7 +153,7 @@ def export(tenant: str, folder: Path, stage: str, as_json: bool) -> None:
     "--no-wait", is_flag=True, help=f"If the last pass must begin later, do not wait: end with exit code {UNFINISHED}."
 )
 @stage_option
-@json_option
+@outputs()
 def erase(tenant: str, confirmed: str | None, no_wait: bool, stage: str, as_json: bool) -> None:
     """Erase all data of a tenant. This cannot be undone.
 

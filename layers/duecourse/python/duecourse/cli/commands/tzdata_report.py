@@ -10,16 +10,15 @@ from functools import cache
 from itertools import chain
 
 import click
-from rich.console import Console
-from rich.progress import MofNCompleteColumn, Progress
+from rich.progress import MofNCompleteColumn
 
 from duecourse.cli.commands.apply import DIFFERENT, Applying
-from duecourse.cli.commands.listing import wide_option
-from duecourse.cli.commands.options import answer_options, connected
+from duecourse.cli.commands.options import connected, named_options
 from duecourse.cli.night import calendars_of, exclusions_of
 from duecourse.cli.output.documents import ChangedJob, TzdataReport, utc
 from duecourse.cli.output.table import print_table
 from duecourse.cli.output.values import print_json
+from duecourse.cli.progress import bar
 from duecourse.cli.terminal import CliError, say
 from duecourse.cli.zone_data import ZoneData, zone_data
 from duecourse.client import Client
@@ -61,11 +60,8 @@ class Found:
     help="The new data: a folder, a wheel, or a version of the package tzdata.  [default: the package on this machine]",
 )
 @click.option("--from", "old", metavar="PATH|VERSION", help="The old data.  [default: the version of the stage]")
-@wide_option
-@answer_options
-def tzdata_report(
-    new: str | None, old: str | None, output: str, api: str | None, sign: bool | None, as_json: bool
-) -> None:
+@named_options
+def tzdata_report(new: str | None, old: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
     """List the jobs whose occurrences in the next year change with new time zone data.
 
     Run it in the checkout of a new release before you deploy it. Jobs without a change are not listed. If a version is
@@ -79,7 +75,7 @@ def tzdata_report(
         items = [each.document for each in found]
         print_json(TzdataReport({"from": before.version, "to": after.version, "items": items, "next_cursor": None}))
     else:
-        _print(found, wide=output == "wide")
+        _print(found)
         jobs = f"{len(found) or 'no'} job{'s' * (len(found) != 1)} change{'s' * (len(found) == 1)}"
         same = before.version == after.version
         say(jobs + (f": both versions are {after.version}" if same else f" from {before.version} to {after.version}"))
@@ -88,14 +84,13 @@ def tzdata_report(
 
 
 def _examined(client: Client, before: ZoneData, after: ZoneData, *, quiet: bool) -> Iterator[Found]:
-    console, now = Console(stderr=True), int(time.time())
+    now = int(time.time())
     days = cache(lambda calendar: client.get_calendar(calendar).exclude)
-    columns = ("[progress.description]{task.description}", MofNCompleteColumn())
     total = client.get_stats().jobs.count
-    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as progress:
-        bar = progress.add_task("jobs", total=total)
+    with bar("[progress.description]{task.description}", MofNCompleteColumn(), quiet=quiet) as progress:
+        shown = progress.add_task("jobs", total=total)
         for job in client.list_jobs(limit=PAGE):
-            progress.advance(bar)
+            progress.advance(shown)
             if job.schedule is None or job.state == "COMPLETED":
                 continue
             exclude = (*exclusions_of(job), *chain.from_iterable(map(days, calendars_of(job))))
@@ -119,7 +114,7 @@ def _spec(job: Job) -> ScheduleSpec:
     )
 
 
-def _print(found: list[Found], *, wide: bool) -> None:
+def _print(found: list[Found]) -> None:
     def cell(at: int | None) -> datetime | str:
         return "none" if at is None else datetime.fromtimestamp(at, UTC)
 
@@ -137,4 +132,4 @@ def _print(found: list[Found], *, wide: bool) -> None:
         for each in found
     ]
     if rows:
-        print_table(("job", "zone", "first change", "new time", "changes", "error"), rows, wide=wide)
+        print_table(("job", "zone", "first change", "new time", "changes", "error"), rows)

@@ -11,14 +11,14 @@ from datetime import UTC, datetime, timedelta, tzinfo
 import click
 from rich.text import Text
 
-from duecourse.cli.commands.listing import wide_option
-from duecourse.cli.commands.options import answer_options, connected
-from duecourse.cli.output.documents import Interval, JobLoad, Upcoming, UpcomingByJob
+from duecourse.cli.commands.options import connected, wide_options
+from duecourse.cli.output.documents import Interval, JobLoad, Upcoming, UpcomingByJob, UpcomingRun, utc
 from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, UsageError, say
 from duecourse.cli.when import UNITS, local_zone, moment
 from duecourse.client import Client
+from duecourse.client.models import DelayedRun
 
 MOST_HOURS = 48
 JOBS_SHOWN = 3
@@ -53,6 +53,7 @@ class Load:
 
     runs: Counter[datetime] = field(default_factory=Counter)
     jobs: dict[datetime, Counter[str]] = field(default_factory=dict)
+    delayed: list[DelayedRun] = field(default_factory=list)
     late: Named = field(default_factory=Named)
     uncounted: Named = field(default_factory=Named)
 
@@ -74,8 +75,7 @@ class Load:
 )
 @click.option("--hot", type=click.IntRange(1, 100), metavar="N", help="Show the N minutes with the most runs.")
 @click.option("--by-job", is_flag=True, help="Show the number of runs of each job.")
-@wide_option
-@answer_options
+@wide_options
 def upcoming(
     hours: float,
     step: str,
@@ -88,7 +88,7 @@ def upcoming(
 ) -> None:
     """Show the number of runs that are due in the next hours, and their jobs.
 
-    Only occurrences of schedules are counted: manual runs, backfills and steps of workflows are not included.
+    Occurrences of schedules and delayed runs are counted, but not other manual runs, backfills and steps of workflows.
     """
     if hot and by_job:
         raise UsageError("--hot and --by-job cannot be combined; use one of them")
@@ -108,11 +108,16 @@ def upcoming(
         items = [
             Interval(at=moment(at).replace(" ", "T"), runs=load.runs[at], jobs=dict(load.jobs[at])) for at in chosen
         ]
-        print_json(Upcoming(items=items, next_cursor=None, late=load.late.count, uncounted=load.uncounted.count))
+        listed = [UpcomingRun(id=run.id, job=run.job_id, due=utc(run.due)) for run in load.delayed]
+        late, uncounted = load.late.count, load.uncounted.count
+        print_json(Upcoming(items=items, delayed_runs=listed, next_cursor=None, late=late, uncounted=uncounted))
         return
     _print(load, chosen, "minute" if hot else "from", wide=output == "wide")
     if not hot:
-        say(f"{sum(load.runs.values()):,} runs until {moment(end, local_zone())}")
+        delayed = (
+            f", {len(load.delayed):,} of them delayed (duecourse runs list --state QUEUED)" if load.delayed else ""
+        )
+        say(f"{sum(load.runs.values()):,} runs until {moment(end, local_zone())}{delayed}")
 
 
 def aligned(now: datetime, step: int, zone: tzinfo) -> datetime:
@@ -123,13 +128,16 @@ def aligned(now: datetime, step: int, zone: tzinfo) -> datetime:
 
 
 def counted(client: Client, begin: datetime, end: datetime, step: int, largest: int = JOBS_SHOWN) -> Load:
-    """Return the sum of all pages. Each page counts some of the jobs, and names the `largest` in each interval."""
+    """Return the sum of all pages. Each page counts some of the jobs, and names the `largest` in each interval; the
+    last pages have the delayed runs.
+    """
     load, cursor = Load(), None
     while True:
         page = client.list_upcoming(from_=begin, to=end, step=step, largest=largest, cursor=cursor)
         for bucket in page.buckets:
             load.runs[bucket.at] += bucket.runs
             load.jobs.setdefault(bucket.at, Counter()).update({job.id: job.runs for job in bucket.jobs})
+        load.delayed += page.delayed_runs or ()
         load.late.add(page.late, page.late_jobs)
         load.uncounted.add(page.uncounted, page.uncounted_jobs)
         cursor = page.next_cursor

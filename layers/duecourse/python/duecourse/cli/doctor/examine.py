@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from duecourse.checks import verdicts as shared
 from duecourse.checks.check import Check, unknown
 from duecourse.checks.facts import Queue
-from duecourse.cli.doctor import metrics, queues, surroundings, tables, topics, verdicts
+from duecourse.cli.doctor import metrics, queues, secret_reads, surroundings, tables, topics, verdicts
 from duecourse.cli.doctor.stage import Stage
 from duecourse.cli.doctor.tables import audit, repair
 from duecourse.cli.output.documents import ExaminedPart
@@ -77,6 +77,7 @@ def examinations(stage: Stage) -> Iterator[Examination]:
     yield Examination("functions", metrics.functions, surroundings.functions)
     yield Examination("tables", metrics.tables, surroundings.tables)
     yield Examination("quotas", queues.quotas, surroundings.quotas)
+    yield Examination("secrets", secret_reads.secret_reads, secret_reads.judge)
 
 
 def examine(stage: Stage) -> Iterator[Examined]:

@@ -120,6 +120,23 @@ class Quotas:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretReads:
+    """What determines how often the workers read the store of secrets, and the store's quota for reads per second.
+
+    `stored`: the number of secrets (a lower bound if `more` is set); in Parameter Store also of registered tasks.
+    `executions`: the maximum number of concurrent executions of the lanes. Each is a process with a cache of its own.
+    `most`: the maximum number of the whole account in the last hour (None: no data).
+    """
+
+    store: str
+    stored: int
+    more: bool
+    executions: int
+    most: float | None
+    quota: int
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """A number of consecutive occurrences of a job (`tenant/job`) that an audit found to be `lost` or `doubled`, and
     the age of this finding.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from duecourse.checks.facts import Queue
 from duecourse.cli.doctor import metrics
@@ -11,6 +12,9 @@ from duecourse.cli.doctor.stage import Stage
 
 LANES = ("high", "normal", "low", "long")
 COUNTS = tuple(f"ApproximateNumberOfMessages{which}" for which in ("", "Delayed", "NotVisible"))
+
+CALLS_PER_POLLER, OWN_MAX_CONCURRENT = 10, 1_250
+"""The maximum number of concurrent executions of a provisioned poller, and of Lambda's own pollers (docs/sizing.md)."""
 
 MAINTENANCE = ("Reconcile", "Repair", "Audit")
 """The functions that a rule starts, other than the tick."""
@@ -31,6 +35,19 @@ def queue(stage: Stage, name: str, output: str) -> Queue:
     told = stage.clients("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=list(COUNTS))["Attributes"]
     visible, delayed, in_flight = (int(told[each]) for each in COUNTS)
     return Queue(name, visible, delayed, in_flight, None if stage.is_local else metrics.oldest(stage, [url])[url])
+
+
+def most_executions(stage: Stage) -> int:
+    """Return the maximum number of concurrent executions that start runs: of all queues of the lanes together."""
+    urls = (stage.outputs[output] for name, output in lanes(stage).items() if name != "callbacks")
+    return sum(_most(each) for url in urls for each in _mappings(stage, _arn(stage, url)))
+
+
+def _most(mapping: Mapping[str, Any]) -> int:
+    """Return the maximum number of concurrent executions of an event source."""
+    if pollers := (mapping.get("ProvisionedPollerConfig") or {}).get("MaximumPollers"):
+        return int(pollers) * CALLS_PER_POLLER
+    return int((mapping.get("ScalingConfig") or {}).get("MaximumConcurrency") or OWN_MAX_CONCURRENT)
 
 
 def quotas(stage: Stage) -> Quotas:
@@ -68,8 +85,7 @@ def _read(stage: Stage) -> Iterator[tuple[str, str | None]]:
         "shards": "ShardQueueUrl",
         **{f"lane {name}": at for name, at in lanes(stage).items()},
     }.items():
-        told = stage.clients("sqs").get_queue_attributes(QueueUrl=stage.outputs[output], AttributeNames=["QueueArn"])
-        yield name, told["Attributes"]["QueueArn"]
+        yield name, _arn(stage, stage.outputs[output])
     if "ArchiveFunction" in stage.outputs:
         table = stage.clients("dynamodb").describe_table(TableName=stage.outputs["RunsTable"])["Table"]
         yield "archive", table.get("LatestStreamArn")
@@ -79,6 +95,16 @@ def _source(stage: Stage, name: str, arn: str | None) -> Source:
     """Return the event source that reads the queue or stream. If there are several, an enabled one has precedence."""
     if arn is None:
         return Source(name, None)
-    found = stage.clients("lambda").list_event_source_mappings(EventSourceArn=arn)["EventSourceMappings"]
+    found = _mappings(stage, arn)
     found.sort(key=lambda each: each["State"] != "Enabled")
     return Source(name, found[0]["State"], found[0].get("LastProcessingResult")) if found else Source(name, None)
+
+
+def _arn(stage: Stage, url: str) -> str:
+    told = stage.clients("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+    return str(told["Attributes"]["QueueArn"])
+
+
+def _mappings(stage: Stage, arn: str) -> list[dict[str, Any]]:
+    found = stage.clients("lambda").list_event_source_mappings(EventSourceArn=arn)
+    return list(found["EventSourceMappings"])

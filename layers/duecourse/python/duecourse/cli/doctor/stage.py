@@ -14,6 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from duecourse.cli.doctor.facts import Skew
 from duecourse.cli.local.emulator import aws
+from duecourse.cli.local.emulator.environment import REGION
 from duecourse.cli.local.emulator.environment import STAGE as LOCAL
 from duecourse.cli.terminal import UsageError
 from duecourse.client.aws_session import own_session
@@ -79,8 +80,9 @@ def find_stage(name: str, clients: Clients) -> Stage:
     return Stage(name, outputs, now - found["CreationTime"].timestamp(), now, skew, clients)
 
 
-def clients_for(name: str) -> Clients:
-    """Return clients with the caller's credentials and region. Clients for the local stage can only reach this machine.
+def clients_for(name: str, region: str | None = None) -> Clients:
+    """Return clients with the caller's credentials, for this region or the caller's. Clients for the local stage can
+    only reach this machine.
 
     Raises UsageError if no local stack is running.
     """
@@ -90,17 +92,17 @@ def clients_for(name: str) -> Clients:
         endpoint = os.environ.get("AWS_ENDPOINT_URL") or running_endpoint()
         if endpoint is None:
             raise UsageError("no local stack is running here; start it with `duecourse local`, or name a --stage")
-        return cache(lambda service: aws.client(endpoint, service))
-    return cache(_of_the_caller)
+        return cache(lambda service: aws.client(endpoint, service, region or REGION))
+    return cache(lambda service: _of_the_caller(service, region))
 
 
-def _of_the_caller(service: str) -> Any:
+def _of_the_caller(service: str, region: str | None) -> Any:
     from botocore.config import Config
 
     config = Config(
         retries={"mode": "standard", "max_attempts": 3}, connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS
     )
-    return own_session().create_client(service, config=config)
+    return own_session().create_client(service, region_name=region, config=config)
 
 
 def _skew(date: str, asked: float, answered: float) -> Skew:

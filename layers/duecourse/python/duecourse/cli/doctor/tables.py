@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from duecourse.checks.facts import Shards, Watermarks
-from duecourse.checks.jobs import LAST_RUNS, LEFT_OUT, LEFT_OUT_REASONS, PastRun
+from duecourse.checks.jobs import LAST_RUNS, LEFT_OUT, PastRun
 from duecourse.checks.tenants import SUSPENDED
 from duecourse.cli.doctor.facts import (
     AuditState,
@@ -149,20 +149,21 @@ SKIPPING_JOBS = 10
 
 
 def skipping(stage: Stage) -> list[LastRuns]:
-    """Return the last runs of the jobs with the most runs that were skipped within a day, according to the first
-    pages of the index of unsuccessful runs.
+    """Return the last runs of the jobs with the most runs that were skipped within a day, according to the first pages
+    of the index of ended runs.
     """
     database, table = stage.clients("dynamodb"), stage.outputs["RunsTable"]
-    reasons = {f":reason{number}": {"S": reason} for number, reason in enumerate(sorted(LEFT_OUT_REASONS))}
     counts: Counter[str] = Counter()
     start: dict[str, Any] = {}
     for _ in range(MAX_PAGES):
         page = database.scan(
             TableName=table,
-            IndexName="dead",
-            FilterExpression=f"#died > :since AND #reason IN ({', '.join(reasons)})",
-            ExpressionAttributeNames={"#died": "died_at", "#reason": "reason"},
-            ExpressionAttributeValues={":since": {"N": str(int(stage.now - 24 * HOUR))}, **reasons},
+            IndexName="ended",
+            FilterExpression="ended_at > :since AND contains(ended_key, :skipped)",
+            ExpressionAttributeValues={
+                ":since": {"N": str(int(stage.now - 24 * HOUR))},
+                ":skipped": {"S": "#SKIPPED#"},
+            },
             **start,
         )
         counts.update(item["PK"]["S"] for item in page["Items"])

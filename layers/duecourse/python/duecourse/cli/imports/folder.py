@@ -84,7 +84,7 @@ def _differs(path: Path, text: str) -> bool:
 
 def appended(file: Path, commands: Iterable[str]) -> str:
     """Return the text of a list of allowed commands with further commands. Raises CliError."""
-    before = read_text(str(file)) if file.exists() else ""
+    before = read_text(str(file), may_be_empty=True) if file.exists() else ""
     try:
         known = read_allowed(before)
     except ValueError as error:

@@ -10,10 +10,13 @@ import json
 import os
 import re
 import subprocess
+import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event, Thread
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
@@ -30,6 +33,7 @@ _PUBLISHED = re.compile(r"success: Published")
 _SYNTHESISED = re.compile(r"Synthesis time: ([\d.]+)s")
 KEPT_LINES = 12
 STOP_SECONDS = 5.0
+REMIND_SECONDS = 10.0
 TOOLKIT = "CDKToolkit"
 Say = Callable[[str], None]
 Step = Callable[[str, str], None]
@@ -42,7 +46,8 @@ class Outputs:
     api_url: str
     dead_letter_queue_url: str
     deaths_topic_arn: str
-    alarms_topic_arn: str
+    pages_topic_arn: str
+    tickets_topic_arn: str
     tick_function: str
     has_console: bool = False
     """There is no console if people log in with an issuer that does not support it."""
@@ -55,7 +60,8 @@ class Outputs:
                 api_url=found["ApiUrl"],
                 dead_letter_queue_url=found["DeadLetterQueueUrl"],
                 deaths_topic_arn=found["DeathsTopicArn"],
-                alarms_topic_arn=found["AlarmsTopicArn"],
+                pages_topic_arn=found["PagesTopicArn"],
+                tickets_topic_arn=found["TicketsTopicArn"],
                 tick_function=found["TickFunction"],
                 has_console="ConsoleUrl" in found,
             )
@@ -73,6 +79,24 @@ def api_id(url: str) -> str:
     if LOCAL_API_PATH in parts.path:
         return parts.path.split(LOCAL_API_PATH, 1)[1].split("/", 1)[0]
     return (parts.hostname or "").split(".", 1)[0]
+
+
+@contextmanager
+def _reminders(say: Callable[[float], None]) -> Iterator[None]:
+    """Say every REMIND_SECONDS for how many seconds the block has lasted."""
+    ended, begin = Event(), time.monotonic()
+
+    def remind() -> None:
+        while not ended.wait(REMIND_SECONDS):
+            say(time.monotonic() - begin)
+
+    thread = Thread(target=remind, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 class CdkProgress:
@@ -117,9 +141,11 @@ class Deployment:
         work: Path,
         temporary: Path,
         context: Mapping[str, str] = MappingProxyType({}),
+        region: str = REGION,
         inherited: Mapping[str, str] = os.environ,
     ) -> None:
         """`context` is the context of the CDK app in addition to the stage."""
+        self._region = region
         self._project = project
         self._context = context
         self._endpoint = endpoint
@@ -127,7 +153,7 @@ class Deployment:
         self._synthesised = work / "cdk.out"
         self._template = self._synthesised / f"{STACK_NAME}.template.json"
         self._made_from = work / "made-from"
-        self._environment = environment.cdk(inherited, endpoint=endpoint, temporary=temporary)
+        self._environment = environment.cdk(inherited, endpoint=endpoint, temporary=temporary, region=region)
 
     def deploy(self, step: Step) -> Outputs:
         """Deploy the stack unless the same template is deployed already. Return its outputs."""
@@ -142,26 +168,26 @@ class Deployment:
                 self._made_from.unlink(missing_ok=True)  # an incomplete synthesis must not match any sources
             self._deploy(unchanged, lambda text: step("cdk deploy", text))
             self._made_from.write_text(sources)
-        stack = aws.stack(self._endpoint, STACK_NAME)
+        stack = aws.stack(self._endpoint, STACK_NAME, self._region)
         if stack is None:
             raise CliError(f"the stack {STACK_NAME} is not complete after its deployment")
         return Outputs.from_mapping({each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]})
 
     def _stands(self) -> bool:
         """Return whether the deployed stack has the last synthesised template."""
-        if aws.stack(self._endpoint, STACK_NAME) is None:
+        if aws.stack(self._endpoint, STACK_NAME, self._region) is None:
             return False
-        deployed = aws.template(self._endpoint, STACK_NAME)
+        deployed = aws.template(self._endpoint, STACK_NAME, self._region)
         return bool(deployed == json.loads(self._template.read_text()))
 
     def _bootstrap(self, say: Say) -> None:
         """Create the bucket and the roles that deployments need, unless they exist already."""
-        if aws.stack(self._endpoint, TOOLKIT) is not None:
+        if aws.stack(self._endpoint, TOOLKIT, self._region) is not None:
             return
         say("creating the deployment bucket and roles")
         # Run in a folder without an app. Inside the project, the CLI would synthesise the app first, which is not
         # needed.
-        self._run(["bootstrap", f"aws://{ACCOUNT}/{REGION}"], self._work, say, "cdk bootstrap failed")
+        self._run(["bootstrap", f"aws://{ACCOUNT}/{self._region}"], self._work, say, "cdk bootstrap failed")
 
     def _deploy(self, unchanged: bool, say: Say) -> None:
         say(f"{'deploying' if unchanged else 'synthesising'} the app with stage {STAGE}")
@@ -177,11 +203,12 @@ class Deployment:
         last: deque[str] = deque(maxlen=KEPT_LINES)
         child = process.start(command, environment=self._environment, folder=folder, output=subprocess.PIPE)
         try:
-            for raw in child.stdout or ():
-                if line := raw.decode(errors="replace").rstrip():
-                    last.append(line)
-                    progress.line(line)
-            status = child.wait()
+            with _reminders(lambda seconds: say(f"still in progress, for {seconds:.0f} s")):
+                for raw in child.stdout or ():
+                    if line := raw.decode(errors="replace").rstrip():
+                        last.append(line)
+                        progress.line(line)
+                status = child.wait()
         finally:
             process.stop(child, STOP_SECONDS)
         if status:

@@ -24,6 +24,7 @@ from duecourse.cli.local.issuer import LocalIssuer
 from duecourse.cli.local.project import Project, find_root
 from duecourse.cli.local.settings import Settings, choose, locked
 from duecourse.cli.local.stack import DataFolder, Stack, local_stack
+from duecourse.cli.run_watcher import ListedRuns
 from duecourse.client import Client
 from duecourse.client.signing import Bearer
 
@@ -33,7 +34,6 @@ AUTH_FOLDER = Path(".duecourse") / "local-auth"
 TEAMS = ("acme", "globex")
 LOCK = "lock"
 POLL_SECONDS = 1.0
-NEW_JOBS = timedelta(seconds=10)
 
 
 def hints(
@@ -167,19 +167,20 @@ def _run(
         moved = kept is not None and kept.receiver_port != settings.receiver_port
         said = "; another program uses its former port, so edit the jobs that call it" if moved else ""
         screen.step("receiver", receiver.url + said)
-        observer = observe(stack, client, log, screen, NEW_JOBS)
-        observer.follow(job.id for job in client.list_jobs())
+        screen.line()
+        for line in hints(stack.api, stack.console, stack.endpoint, receiver.url, issuer):
+            screen.line(line)
+        screen.line()
+        observer = observe(stack, ListedRuns(client, datetime.now(UTC)), log, screen, timedelta())
+        observer.follow([""])
         observer.prime()
         # The first tick of the rule is a minute away, and after a break of more than three minutes the stack would be
         # unhealthy until then.
         aws.invoke(stack.endpoint, stack.outputs.tick_function)
         client.get_health()
         Topics.of(stack.outputs).deliver_to(stack.endpoint, receiver.url + NOTICE_PATH)
-        screen.line()
-        for line in hints(stack.api, stack.console, stack.endpoint, receiver.url, issuer):
-            screen.line(line)
-        screen.line()
-        _stay(stack, client, observer, Arrivals(log, screen))
+        screen.step("API", "its jobs fire; their calls and unsuccessful runs are shown here")
+        _stay(stack, observer, Arrivals(log, screen))
 
 
 @dataclass(slots=True)
@@ -198,15 +199,10 @@ class Arrivals:
         self.shown = len(calls)
 
 
-def _stay(stack: Stack, client: Client, observer: Observer, arrivals: Arrivals) -> None:
+def _stay(stack: Stack, observer: Observer, arrivals: Arrivals) -> None:
     """Observe the stack until the emulator ends. Other errors can be temporary, so they do not end this loop."""
-    listed_at = datetime.now(UTC)
     while True:
         stack.ministack.require_running()
-        now = datetime.now(UTC)
-        if now - listed_at >= NEW_JOBS:
-            listed_at = now
-            observer.follow_new(lambda: [job.id for job in client.list_jobs()])
         arrivals.show()
-        observer.look(now)
+        observer.look(datetime.now(UTC))
         time.sleep(POLL_SECONDS)

@@ -6,7 +6,6 @@ A document is the body of `POST /v1/jobs` with its `id`. With `workflow: NAME` i
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from duecourse.cli.manifests.json_text import read_json
 from duecourse.cli.manifests.yaml_text import NotYamlError, Parsed, parse
+from duecourse.cli.terminal import UsageError, plain, read_text, source_name
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MANAGED_BY = "managed-by="
@@ -90,23 +90,39 @@ class FaultsError(Exception):
         super().__init__("\n".join(self.faults))
 
 
-def read_files(paths: Iterable[str]) -> list[Manifest]:
-    """Return the manifests of these files and folders (`-`: standard input). Raises FaultsError."""
+def read_files(paths: Iterable[str], *, allow_empty: bool = False) -> list[Manifest]:
+    """Return the manifests of these files and folders (`-`: standard input). Raises FaultsError, also for a folder
+    without files unless it is allowed.
+    """
     found: list[Manifest] = []
     faults: list[str] = []
-    for file in dict.fromkeys(_files(paths, faults)):
+    for file in dict.fromkeys(_files(paths, [] if allow_empty else faults)):
         try:
-            text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-            found += manifests(text, file)
+            found += manifests(read_text(file, may_be_empty=allow_empty), file)
         except FaultsError as error:
             faults += error.faults
-        except UnicodeDecodeError:
-            faults.append(f"{file} is not UTF-8; save it as UTF-8")
-        except OSError as error:
-            faults.append(f"{file}: {error.strerror or error}")
+        except UsageError as error:
+            faults.append(error.message)
     if faults := [*faults, *_doubles(found)]:
         raise FaultsError(faults)
     return found
+
+
+def read_object(path: str) -> dict[str, Any]:
+    """Return the object in a file (`-`: standard input). A text that starts with a brace or a bracket is JSON, any
+    other is YAML. Raises UsageError.
+    """
+    text = read_text(path)
+    try:
+        is_json = text.lstrip().startswith(("{", "["))
+        match [read_json(text)] if is_json else [each.value for each in parse(text)]:
+            case [dict(found)]:
+                return found
+    except NotYamlError as error:
+        raise UsageError(plain(f"{path}:{error.line}: {error}")) from error
+    except ValueError as error:
+        raise UsageError(plain(f"{source_name(path)}: {error}")) from error
+    raise UsageError(plain(f"{source_name(path)}: must have one object; create several jobs with duecourse apply -f"))
 
 
 def manifests(text: str, file: str) -> list[Manifest]:

@@ -8,16 +8,6 @@ from math import isfinite
 from typing import Any, NoReturn
 
 
-def read_job(text: str) -> dict[str, Any]:
-    """Return the single object of a text. Raises ValueError with the fault in one line."""
-    job = read_json(text)
-    if isinstance(job, list):
-        raise ValueError("a job must be one JSON object; create several jobs with duecourse apply -f")  # noqa: TRY004
-    if not isinstance(job, dict):
-        raise ValueError("a job must be a JSON object")  # noqa: TRY004  (the text is wrong, not the type of an argument)
-    return job
-
-
 def read_json(text: str) -> Any:
     """Return the value of a text. Raises ValueError with the fault in one line."""
     try:

@@ -540,15 +540,25 @@ def _step(manifest: Manifest, etag: str | None, found: tuple[Difference, ...]) -
 
 
 def _removals(client: Client, manifests: Iterable[Manifest], owner: str) -> list[Step]:
-    """Return the removals. Workflows come first, because a job cannot be removed while it is a step."""
+    """Return the removals."""
     wanted = {name for manifest in manifests for _, name in manifest.names}
     steps = []
     for job in [each for each in every_job(client, owner_tag(owner)) if each.id not in wanted]:
         now = standing(partial(client.get_job, job.id))
         if now is not None and owner_tag(owner) in now.tags:
-            is_workflow = now.target.get("type") == "workflow"
-            etag = now.etag if now.workflow is None else None  # its workflow, which releases it first, changes its ETag
-            steps.append(Step(Action.REMOVE, job.id, is_workflow, etag=etag))
+            steps.append(removal(now))
+    return workflows_first(steps)
+
+
+def removal(job: Job) -> Step:
+    """Return the removal of a job or a workflow."""
+    is_workflow = job.target.get("type") == "workflow"
+    etag = job.etag if job.workflow is None else None  # its workflow, which releases it first, changes its ETag
+    return Step(Action.REMOVE, job.id, is_workflow, etag=etag)
+
+
+def workflows_first(steps: Iterable[Step]) -> list[Step]:
+    """Return removals in their order. A job cannot be removed while it is a step."""
     return sorted(steps, key=lambda step: not step.is_workflow)
 
 

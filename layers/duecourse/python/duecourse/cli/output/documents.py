@@ -157,9 +157,70 @@ class JobsChanged(TypedDict):
     failed: list[str]
 
 
-class CancelledRuns(TypedDict):
-    """The document of `runs cancel` for many runs."""
+class ChangedCalendar(TypedDict):
+    """The totals in the document of `calendars put`, `add`, `remove` and `import`, which is otherwise the API's
+    document. `failed` has the ids of the jobs that keep the previous days.
+    """
 
+    changed: int
+    failed: list[str]
+
+
+class CalendarDays(TypedDict):
+    """The document of `calendars import --dry-run`."""
+
+    id: str
+    exclude: list[str]
+
+
+class DescribedField(TypedDict):
+    """An item of `fields`. `schema` is its JSON Schema in the OpenAPI document."""
+
+    name: str
+    schema: dict[str, Any]
+
+
+class DescribedFields(TypedDict):
+    """The document of `fields`."""
+
+    items: list[DescribedField]
+    next_cursor: str | None
+
+
+class WatchedBackfill(TypedDict):
+    """The document of `runs watch` for a backfill. `states` has the number of listed runs by state."""
+
+    id: str
+    runs: int
+    ended: int
+    states: dict[str, int]
+
+
+class RunGroup(TypedDict):
+    """An item of `runs list --by`: the number of runs of a job or with a code and an error, their first and last
+    occurrences, and the id of the last run.
+    """
+
+    job: NotRequired[str]
+    code: NotRequired[str | None]
+    error: NotRequired[str | None]
+    runs: int
+    first: str
+    last: str
+    run: str
+
+
+class RunGroups(TypedDict):
+    """The document of `runs list --by`. If it is not `complete`, only the newest runs were counted."""
+
+    items: list[RunGroup]
+    complete: bool
+
+
+class CancelledRuns(TypedDict):
+    """The document of `runs cancel` for many runs: the operation's id and counts."""
+
+    operation: str
     cancelled: int
     refused: int
 
@@ -171,8 +232,9 @@ class RunsToCancel(TypedDict):
 
 
 class RedrivenRuns(TypedDict):
-    """The document of `dead-letters redrive`."""
+    """The document of `dead-letters redrive`: the operation's id (null if there was nothing to redrive) and counts."""
 
+    operation: str | None
     redriven: int
     refused: int
     more: bool
@@ -193,10 +255,19 @@ class Interval(TypedDict):
     jobs: dict[str, int]
 
 
+class UpcomingRun(TypedDict):
+    """A delayed run among the runs of `upcoming`."""
+
+    id: str
+    job: str
+    due: str
+
+
 class Upcoming(TypedDict):
     """The document of `upcoming`. `late` and `uncounted` are numbers of jobs."""
 
     items: list[Interval]
+    delayed_runs: list[UpcomingRun]
     next_cursor: str | None
     late: int
     uncounted: int
@@ -252,6 +323,18 @@ class Diagnosis(TypedDict):
     at: str
     exit_status: int
     checks: list[ExaminedPart]
+
+
+class PlannedDeployment(TypedDict):
+    """The document of `deploy`. `parameters` are those of CloudFormation."""
+
+    stack: str
+    account: str
+    region: str
+    action: Literal["create", "change"]
+    deployments: int
+    variant: str
+    parameters: dict[str, str]
 
 
 class SimulatedStage(TypedDict):
@@ -313,6 +396,22 @@ class Tenants(TypedDict):
     items: list[Tenant]
     next_cursor: str | None
     objectives: list[MetObjective]
+
+
+class Failover(TypedDict):
+    """The document of `failover`. `written`: the regions in which the fence was changed. `faults`: what prevents the
+    region from working. Occurrences from `check_since` to `check_until` may be lost; both are missing if the stage has
+    never had a tick.
+    """
+
+    stage: str
+    region: str
+    epoch: int
+    works_from: str
+    written: list[str]
+    faults: list[str]
+    check_since: NotRequired[str]
+    check_until: NotRequired[str]
 
 
 class ShownTenant(TypedDict):
@@ -392,6 +491,11 @@ Document: TypeAlias = (
     | Plan
     | Imported
     | JobsChanged
+    | WatchedBackfill
+    | DescribedFields
+    | ChangedCalendar
+    | CalendarDays
+    | RunGroups
     | CancelledRuns
     | RunsToCancel
     | RedrivenRuns
@@ -400,7 +504,9 @@ Document: TypeAlias = (
     | UpcomingByJob
     | TzdataReport
     | Diagnosis
+    | PlannedDeployment
     | Simulation
+    | Failover
     | Tenants
     | ShownTenant
     | SuspendedTenant

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
+from statistics import median
 from sys import maxsize
 from typing import Any
 
@@ -15,19 +16,20 @@ from rich.text import Text
 from duecourse.cli.night import calendars_of
 from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import coloured, schedule_text
-from duecourse.cli.terminal import plain
+from duecourse.cli.terminal import form, plain
 from duecourse.cli.when import moment
 from duecourse.client.models import (
     Change,
     ChangedField,
     Job,
+    Run,
 )
 
 
-def print_changes(changes: Iterable[Change], *, wide: bool = False) -> None:
+def print_changes(changes: Iterable[Change]) -> None:
     """Print the changes of a job as a table."""
     rows = [(change.at, change.principal, change.action, _what(change)) for change in changes]
-    print_table(("at", "principal", "action", "what"), rows, wide=wide)
+    print_table(("at", "principal", "action", "what"), rows)
 
 
 def _what(change: Change) -> str:
@@ -47,8 +49,9 @@ def _value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def print_jobs(jobs: Iterable[Job], *, wide: bool = False) -> None:
-    """Print jobs as a table."""
+def print_jobs(jobs: Iterable[Job], *, frame: dict[str, int] | None = None) -> None:
+    """Print jobs as a table, or as a page of one (`frame`). With `-o wide`, it has more columns."""
+    wide = form() == "wide"
 
     def row(job: Job) -> list[Cell]:
         more = [job.timezone or "", job.owner or "", ", ".join(job.tags), job.paused_until] if wide else []
@@ -65,11 +68,40 @@ def print_jobs(jobs: Iterable[Job], *, wide: bool = False) -> None:
 
     columns = ["zone", "owner", "tags", "paused until"] if wide else []
     names = ["job", "state", "schedule", "next occurrence", "paused because", "name", *columns, "error"]
-    print_table(names, [row(job) for job in jobs], spare=("name", "paused because"), wide=wide)
+    print_table(names, [row(job) for job in jobs], spare=("name", "paused because"), frame=frame)
 
 
-def print_job(job: Job, occurrences: Sequence[tuple[datetime, str]], zone: tzinfo) -> None:
-    """Print one job with one field per line, and its next occurrences with their marks. Empty fields are omitted."""
+NEWEST = 10
+"""The number of newest durations that are compared with the earlier ones."""
+
+MIN_MEASURED = 3
+"""The minimum number of durations. The median of fewer is not meaningful."""
+
+
+def durations_text(runs: Iterable[Run]) -> str | None:
+    """Return how long the attempts of the newest successful runs took, and of the runs before them. The newest run is
+    first. None if too few runs have succeeded.
+    """
+    measured = [run.duration_seconds for run in runs if run.state == "SUCCEEDED" and run.duration_seconds is not None]
+    newest, before = measured[:NEWEST], measured[NEWEST:]
+    if len(newest) < MIN_MEASURED:
+        return None
+    said = f"{_seconds(median(newest))} (median of the last {len(newest)} successful runs)"
+    if len(before) < MIN_MEASURED:
+        return said
+    return f"{said}; before: {_seconds(median(before))} (of {len(before)})"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 60 else f"{timedelta(seconds=round(seconds))}"
+
+
+def print_job(
+    job: Job, occurrences: Sequence[tuple[datetime, str]], zone: tzinfo, durations: str | None = None
+) -> None:
+    """Print one job with one field per line, its next occurrences with their marks, and how long its runs take. Empty
+    fields are omitted.
+    """
 
     def at(value: datetime | None) -> str | None:
         return None if value is None else moment(value, zone)
@@ -112,6 +144,7 @@ def print_job(job: Job, occurrences: Sequence[tuple[datetime, str]], zone: tzinf
         "created": at(job.created_at),
         "changed": at(job.updated_at),
         "error": job.error,
+        "duration": durations,
         "next": coming or ("none" if job.schedule else None),
     }
     print_fields_of(fields)

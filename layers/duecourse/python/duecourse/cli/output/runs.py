@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, tzinfo
-from typing import Any
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any, Literal, cast
 
 import click
 from rich.console import Console
 from rich.text import Text
 
+from duecourse.cli.output.documents import RunGroup, utc
 from duecourse.cli.output.jobs import json_line, print_fields_of, target_text
 from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import coloured, lateness
@@ -57,7 +58,7 @@ def print_run(
         "complete by": at(run.waiting_until),
         "heartbeat by": at(run.heartbeat_until),
         "progress": progress_of(run),
-        "finished": at(run.finished_at),
+        "finished": at(run.finished_at) if run.is_final else None,
         "next attempt": at(run.next_attempt_at),
         "payload": None if sent is None or sent.payload is None else json_line(sent.payload),
         "code": run.code,
@@ -87,7 +88,11 @@ def progress_of(run: Run) -> str | None:
 
 
 def coming_of(run: Run) -> str:
-    """Return the progress of an active run, or the time of day of the next attempt."""
+    """Return the progress of an active run, the time of day of the next attempt, or the time until a delayed run is
+    due.
+    """
+    if run.state == "QUEUED" and run.due > (now := datetime.now(UTC)):
+        return relative(run.due, now)
     if run.next_attempt_at is not None:
         return f"next {run.next_attempt_at.astimezone(local_zone()):%H:%M:%S}"
     return (progress_of(run) or "") if run.state in ("RUNNING", "WAITING") else ""
@@ -106,6 +111,16 @@ def _result(run: SingleRun) -> str | None:
     return None if run.result is None else json.dumps(run.result, ensure_ascii=False)
 
 
+def duration_of(run: Run) -> str:
+    """Return how long the last attempt of a run took, or has taken until now; empty if it has not started."""
+    seconds = run.duration_seconds
+    if seconds is None and run.attempt_started_at is not None:
+        seconds = (datetime.now(UTC) - run.attempt_started_at).total_seconds()
+    if seconds is None:
+        return ""
+    return f"{seconds:.1f} s" if seconds < 60 else f"{timedelta(seconds=round(seconds))}"
+
+
 def print_ahead(runs: Sequence[Run], *, err: bool = False) -> None:
     """If there are runs that are not due, print one line with their number; with `err`, to standard error."""
     if runs:
@@ -121,13 +136,13 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
     def more(run: Run) -> tuple[Cell, ...]:
         return (run.started_at, run.finished_at) if wide else ()
 
-    failed = not wide and Console().is_terminal and all(run.state in ("DEAD", "RETRYING") for run in runs)
     rows: list[tuple[Cell, ...]] = [
         (
             run.id,
             run.occurrence,
             coloured(run.state, run.reason if wide or not run.code else None),
-            "" if failed else lateness(run.lateness_seconds),
+            duration_of(run),
+            lateness(run.lateness_seconds),
             f"{run.attempts}/{run.max_attempts}",
             coming_of(run),
             *([str(run.count)] if coverage else []),
@@ -138,11 +153,12 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
         for run in runs
     ]
     columns = ("started", "ended") if wide else ()
+    time = "time" if Console().is_terminal and not wide else "occurrence"
     covers = ["covers"] if coverage else []
     print_table(
-        ("run", "occurrence", "state", "late", "attempts", "progress", *covers, *columns, "code", "error"),
+        ("run", time, "state", "duration", "late", "attempts", "progress", *covers, *columns, "code", "error"),
         rows,
-        spare=("occurrence", "attempts", "late"),  # the id has the occurrence
+        spare=("late", "attempts"),
         wide=wide,
         jobs=[run.job_id for run in runs],
     )
@@ -172,6 +188,37 @@ def print_dead_letters(runs: Iterable[Run], *, wide: bool = False) -> None:
     )
 
 
+def run_groups(runs: Iterable[Run], by: Literal["job", "error"]) -> list[RunGroup]:
+    """Return the groups of runs of the same job, or with the same code and error; the largest group first."""
+    found: dict[tuple[str | None, ...], list[Run]] = {}
+    for run in runs:
+        error = run.code, cause_of(run.error or "", run.code)[0] or None
+        found.setdefault((run.job_id,) if by == "job" else error, []).append(run)
+    groups: list[RunGroup] = []
+    names = ("job",) if by == "job" else ("code", "error")
+    for key, group in sorted(found.items(), key=lambda each: -len(each[1])):
+        first, last = min(group, key=lambda run: run.occurrence), max(group, key=lambda run: run.occurrence)
+        counted = {"runs": len(group), "first": utc(first.occurrence), "last": utc(last.occurrence), "run": last.id}
+        groups.append(cast("RunGroup", dict(zip(names, key, strict=True)) | counted))
+    return groups
+
+
+def print_run_groups(groups: Iterable[RunGroup], by: Literal["job", "error"], *, wide: bool = False) -> None:
+    """Print groups of runs as a table."""
+    named = ("job",) if by == "job" else ("code", "error")
+    rows: list[tuple[Cell, ...]] = [
+        (
+            f"{each['runs']:,}",
+            *(str(each.get(name) or "") for name in named),
+            datetime.fromisoformat(each["first"]) if wide else "",
+            datetime.fromisoformat(each["last"]),
+            each["run"],
+        )
+        for each in groups
+    ]
+    print_table(("runs", *named, "first", "last", "last run"), rows, spare=("last run",), wide=wide)
+
+
 _REQUEST = re.compile(r"(?P<request>[A-Z]+ https?://[^\s]+?)(?: answered |: )(?P<said>.+)", re.DOTALL)
 
 
@@ -182,9 +229,15 @@ def error_text(error: str | None, code: str | None) -> str:
     """
     if not error or not Console().is_terminal:
         return error or ""
+    said, request = cause_of(error, code)
+    return said if request is None else f"{said} ({request})"
+
+
+def cause_of(error: str, code: str | None) -> tuple[str, str | None]:
+    """Return the cause of an error and the request of an HTTP target, if there is one."""
     found = _REQUEST.fullmatch(error)
     said = error if found is None else found["said"]
     beginning, _, cause = said.partition(": ")
     if code and cause and code.rpartition(".")[2] in re.findall(r"\w+", beginning):
         said = cause
-    return said if found is None else f"{said} ({found['request']})"
+    return said, None if found is None else found["request"]

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from duecourse.cli.terminal import plain
+from duecourse.cli.terminal import form, plain
 from duecourse.cli.when import local_zone
 
 PIPE_WIDTH = 200
@@ -46,6 +46,9 @@ MIN_CUT = 10
 LAST = ("waits for", "error", "code", "schedule", "next occurrence")
 """The columns that are omitted, in this order, if the ids would not fit otherwise."""
 
+SHORT = frozenset({"time"})
+"""The columns whose times have no year: ids beside them show it."""
+
 GAP = 2
 """The number of columns between two cells."""
 
@@ -69,19 +72,23 @@ def print_table(
     wide: bool = False,
     zone: tzinfo | None = None,
     jobs: Sequence[str] | None = None,
+    frame: dict[str, int] | None = None,
 ) -> None:
-    """Print a table that fits the terminal, if its ids and times do. A `wide` table has all values, in lines of any
-    length. See `table`. On a terminal, the last line lists the omitted columns, and a table without rows has no header.
-    `jobs`: the table has runs of these jobs. On a terminal without enough space, their errors are printed on separate
-    lines, and the jobs replace the ids (the first column).
+    """Print a table that fits the terminal, if its ids and times do. A `wide` table (also with `-o wide`) has all
+    values, in lines of any length. See `table`.
+
+    On a terminal, the last line lists the omitted columns, or says that values are cut, and a table without rows has no
+    header. `jobs`: the table has runs of these jobs. On a terminal without enough space, their errors are printed on
+    separate lines, and the jobs replace the ids (the first column). `frame`: the rows are a page of a table. The first
+    page has the header, and adds the widths of the columns.
     """
-    rows = list(rows)
+    rows, begins = list(rows), not frame
     console = Console(highlight=False)
     if not rows and console.is_terminal:
         click.echo("No entries.")
         return
-    width = None if wide else table_width(console)
-    text, widths, wanted = _laid_out(columns, rows, spare, width, zone)
+    width = None if wide or form() == "wide" else table_width(console)
+    text, widths, wanted = _laid_out(columns, rows, spare, width, zone, frame=frame)
     below: Sequence[Cell] = ()
     if width is not None and console.is_terminal and jobs is not None:
         if widths.get("error", 0) < min(wanted.get("error", 0), READABLE):
@@ -94,15 +101,17 @@ def print_table(
             rows = [[job, *row[1:]] for job, row in zip(jobs, rows, strict=True)]
             text, widths, _ = _laid_out(["job", *columns[1:]], rows, spare, width, zone, {"job": 24, **CUT})
     for number, line in enumerate(text.split()):
-        console.print(line, soft_wrap=True)
+        if number or begins:
+            console.print(line, soft_wrap=True)
         if number and below and (error := _text(below[number - 1])):
             room = max(MIN_CUT, (width or 0) - INDENT)
             console.print(Text(" " * INDENT) + _fitted(error, min(error.cell_len, room)), soft_wrap=True)
-    omitted = [name for name in wanted if name not in widths and not (name == "occurrence" and "run" in widths)]
-    omitted = [name for name in omitted if not (name == "error" and below)]
-    if omitted and console.is_terminal:
+    omitted = [name for name in wanted if name not in widths and not (name == "error" and below)]
+    is_cut = any(widths.get(name, size) < size for name, size in wanted.items())
+    if (omitted or is_cut) and begins and console.is_terminal:
         ids = ", -o name only the ids" if "run" in omitted else ""
-        click.echo(f"not shown in {width} columns: {', '.join(omitted)}; -o wide shows all{ids}", err=True)
+        what = f"not shown in {width} columns: {', '.join(omitted)}" if omitted else f"cut to {width} columns: …"
+        click.echo(f"{what}; -o wide shows all{ids}", err=True)
 
 
 def table_width(console: Console) -> int:
@@ -133,16 +142,22 @@ def _laid_out(
     width: int | None,
     zone: tzinfo | None,
     cut: Mapping[str, int] = MappingProxyType(CUT),
+    frame: dict[str, int] | None = None,
 ) -> tuple[Text, Mapping[str, int], Mapping[str, int]]:
     """Return a table, the widths of its columns, and the widths that all columns need."""
     listed = [[_at(cell, zone or local_zone()) for cell in row] for row in rows]
     shown = [
-        (name, [_title(name, cells), *map(_text, cells)])
+        (name, [_title(name, cells), *(_text(cell, short=name in SHORT) for cell in cells)])
         for name, cells in zip(columns, zip(*listed, strict=True) if listed else [()] * len(columns), strict=True)
-        if not listed or any(map(_text, cells))
+        if not listed or frame is not None or any(map(_text, cells))
     ]
     wanted = {name: max(cell.cell_len for cell in cells) for name, cells in shown}
-    widths = wanted if width is None else _widths(wanted, spare, width, cut)
+    if frame:
+        widths = {each: size if width and each in cut else max(size, wanted[each]) for each, size in frame.items()}
+    else:
+        widths = dict(wanted) if width is None else _widths(wanted, spare, width, cut)
+    if frame is not None:
+        frame |= widths
     kept = [(widths[name], cells) for name, cells in shown if name in widths]
     lines = zip(*([_fitted(cell, size) for cell in cells] for size, cells in kept), strict=True)
     return Text("\n").join(_joined(line) for line in lines), widths, wanted
@@ -180,12 +195,12 @@ def _title(name: str, cells: Sequence[Cell]) -> Text:
     return Text(f"{name} ({'/'.join(zones)})" if zones else name, "bold")
 
 
-def _text(cell: Cell) -> Text:
+def _text(cell: Cell, *, short: bool = False) -> Text:
     match cell:
         case Text():
             return cell
         case datetime():
-            return Text(cell.replace(tzinfo=None).isoformat(sep=" ", timespec="seconds"))
+            return Text(f"{cell:%m-%d %H:%M:%S}" if short else f"{cell:%Y-%m-%d %H:%M:%S}")
         case None:
             return Text("-")
         case str():

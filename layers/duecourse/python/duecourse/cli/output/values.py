@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 import click
 from rich.text import Text
 
 from duecourse.cli.output.documents import Document
-from duecourse.cli.terminal import escaped, plain
+from duecourse.cli.terminal import escaped, form, plain
 from duecourse.client.reading import Answer
 
 STATE_COLOURS = {
@@ -28,13 +28,72 @@ STATE_COLOURS = {
 }
 
 
+IDS = ("id", "run", "key", "name", "job", "tenant", "place", "at")
+"""The fields that can identify a document, in order of precedence."""
+
+
 def print_json(document: Answer | Document, more: Document | None = None) -> None:
-    """Print a document as JSON to standard output, with the fields of `more`. Every document has a type, because its
-    fields are stable.
+    """Print a document to standard output, with the fields of `more`: as JSON, as YAML, or only its ids. Every document
+    has a type, because its fields are stable.
     """
     found: Mapping[str, Any] = document.document if isinstance(document, Answer) else document
     added: Mapping[str, Any] = more or {}
-    click.echo(escaped(json.dumps({**found, **added}, indent=2, ensure_ascii=False, default=asdict)))
+    text = _json({**found, **added})
+    match form():
+        case "name":
+            _print_ids(found["items"] if isinstance(found.get("items"), Sequence) else [found])
+        case "yaml":
+            click.echo(_yaml(text), nl=False)
+        case _:
+            click.echo(text)
+
+
+def print_items(before: Mapping[str, object], pages: Iterable[Sequence[object]], after: Mapping[str, object]) -> None:
+    """Print a document with the fields of `before`, `items` and `after`, in the format of `print_json`. Each page of
+    items is printed before the next is read.
+    """
+    if form() == "name":
+        for page in pages:
+            _print_ids(page)
+        return
+    is_yaml = form() == "yaml"
+    if is_yaml:
+        click.echo(_yaml(_json(before)) if before else "", nl=False)
+        click.echo("items:", nl=False)
+    else:
+        click.echo((_json(before)[:-2] + ",\n" if before else "{\n") + '  "items": [', nl=False)
+    printed = 0
+    for page in pages:
+        if page and is_yaml:
+            click.echo(("" if printed else "\n") + _yaml(_json(page)), nl=False)
+        elif page:
+            inner = _json(page)[2:-2].replace("\n", "\n  ")
+            click.echo(("," if printed else "") + f"\n  {inner}", nl=False)
+        printed += len(page)
+    rest = _json(after)
+    if is_yaml:
+        click.echo(("" if printed else " []\n") + _yaml(rest), nl=False)
+    else:
+        click.echo(("\n  ]" if printed else "]") + f",{rest[1:]}")
+
+
+def _print_ids(items: Iterable[object]) -> None:
+    for item in items:
+        fields: Mapping[str, Any] = item if isinstance(item, Mapping) else asdict(cast("Any", item))
+        found = next((fields[name] for name in IDS if isinstance(fields.get(name), str)), None)
+        if found is not None:
+            click.echo(plain(found))
+
+
+def _json(value: object) -> str:
+    return escaped(json.dumps(value, indent=2, ensure_ascii=False, default=asdict))
+
+
+def _yaml(text: str) -> str:
+    """Return JSON as YAML."""
+    from duecourse.cli.manifests.yaml_text import to_yaml
+
+    return to_yaml([json.loads(text)])
 
 
 def coloured(state: str, reason: str | None = None) -> Text:

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from duecourse.cli.output.runs import error_text
-from duecourse.cli.output.table import Cell, print_table, table, table_width
+from duecourse.cli.output.table import Cell, print_table, table
 from duecourse.cli.output.values import coloured, schedule_text
-from duecourse.cli.terminal import plain
+from duecourse.cli.terminal import form, plain
 from duecourse.cli.when import local_zone, moment
 from duecourse.client.models import (
     Workflow,
@@ -20,15 +20,16 @@ from duecourse.client.models import (
 )
 
 
-def print_workflows(workflows: Iterable[WorkflowSummary], *, wide: bool = False) -> None:
+def print_workflows(workflows: Iterable[WorkflowSummary]) -> None:
     """Print workflows as a table."""
     rows = [(each.id, coloured(each.state), schedule_text(each.schedule), each.next_occurrence) for each in workflows]
-    print_table(("workflow", "state", "schedule", "next occurrence"), rows, wide=wide)
+    print_table(("workflow", "state", "schedule", "next occurrence"), rows)
 
 
-def print_workflow(workflow: Workflow, *, wide: bool = False) -> None:
-    """Print a workflow and its jobs, each with the rule by which it starts."""
-    print_workflows([workflow], wide=wide)
+def print_workflow(workflow: Workflow) -> None:
+    """Print a workflow and its jobs, each with the rule by which it starts; with `-o wide`, also with their ids."""
+    wide = form() == "wide"
+    print_workflows([workflow])
     click.echo()
     rows = [
         (
@@ -43,7 +44,7 @@ def print_workflow(workflow: Workflow, *, wide: bool = False) -> None:
         )
         for name, job in workflow.jobs.items()
     ]
-    print_table(("job", "id", "after", "when", "also"), rows, wide=wide)
+    print_table(("job", "id", "after", "when", "also"), rows)
 
 
 COUNTS = {
@@ -63,33 +64,46 @@ ORDER = {"WAITS": 1} | dict.fromkeys(("SUCCEEDED", "SKIPPED", "CANCELLED", "LEFT
 HEADER_LINES = 3
 
 
-def workflow_run_text(run: WorkflowRun, width: int | None, height: int | None = None) -> Text:
-    """Return the jobs of a workflow's run, each with its state and what it waits for, in lines of this width. Without a
-    width, the lines also have the ids of the runs. If there are more lines than `height`, the most relevant jobs come
-    first.
+def workflow_run_text(run: WorkflowRun, width: int, height: int | None = None) -> Text:
+    """Return the jobs of a workflow's run, each with its state and what it waits for, in lines of this width. If there
+    are more lines than `height`, the most relevant jobs come first.
     """
+    shown = table(COLUMNS, _rows(run, height), spare=SPARE, width=width)
+    return Text("\n", no_wrap=True).join([_title(run), shown])
+
+
+def _title(run: WorkflowRun) -> Text:
     title = Text.assemble((plain(run.run), "bold"), "  ", coloured(run.state, run.reason))
     if run.deadline is not None and not run.is_final:
         title.append(f"  until {moment(run.deadline, local_zone())}")
     counts = [f"{number} {text}" for name, text in COUNTS.items() if (number := getattr(run.counts, name))]
     title.append(f"\n{len(run.jobs)} steps: {', '.join(counts)}")
+    return title
+
+
+def _rows(run: WorkflowRun, height: int | None = None, *, wide: bool = False) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     fits = height is None or len(run.jobs) + HEADER_LINES <= height
     for job in run.jobs if fits else sorted(run.jobs, key=lambda each: ORDER.get(each.state, 0)):
         state = coloured(job.state, job.reason)
         if job.carried_over:
             state.append(" (not run again)")
-        error = job.error or "" if width is None else error_text(job.error, job.code)
-        more = [job.run or ""] if width is None else []
+        error = job.error or "" if wide else error_text(job.error, job.code)
+        more = [job.run or ""] if wide else []
         rows.append((job.id, state, str(job.attempts or ""), ", ".join(job.waits_for), *more, error))
-    columns = ("job", "state", "attempts", "waits for", *(["run"] if width is None else []), "error")
-    return Text("\n", no_wrap=True).join([title, table(columns, rows, spare=("attempts",), width=width)])
+    return rows
 
 
-def print_workflow_run(run: WorkflowRun, *, wide: bool = False) -> None:
-    """Print a workflow's run with the state of each of its jobs."""
+COLUMNS, SPARE = ("job", "state", "attempts", "waits for", "error"), ("attempts",)
+
+
+def print_workflow_run(run: WorkflowRun) -> None:
+    """Print a workflow's run with the state of each of its jobs; with `-o wide`, also with their runs."""
+    wide = form() == "wide"
     console = Console(highlight=False)
-    console.print(workflow_run_text(run, None if wide else table_width(console)), soft_wrap=True)
+    console.print(_title(run), soft_wrap=True)
+    columns = (*COLUMNS[:-1], "run", COLUMNS[-1]) if wide else COLUMNS
+    print_table(columns, _rows(run, wide=wide), spare=SPARE)
     if run.error:
         console.print(Text(plain(run.error)), soft_wrap=True)
     for dead in [job.run for job in run.jobs if job.state == "DEAD" and job.run][:1]:

@@ -99,9 +99,8 @@ def _ended(
 
 def objectives_of(stage: Stage) -> Sequence[Objective]:
     """Return how far the objectives of the stage were met in the last 24 hours. Raises ClientError."""
-    api_id = stage.outputs["ApiUrl"].partition("//")[2].partition(".")[0]
     needed = {key: each for key, each in stage_metrics(stage.name, ()).items() if key[0] == "Lateness"}
-    asked = needed | api_metrics(api_id)
+    asked = needed | api_metrics(stage.outputs["ApiId"])
     request = {
         "MetricDataQueries": queries(asked.values()),
         "StartTime": datetime.fromtimestamp(first_step(stage.now), UTC),

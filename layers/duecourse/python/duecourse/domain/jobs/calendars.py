@@ -1,23 +1,18 @@
-"""Calendars: named lists of excluded days that jobs share.
+"""The windows in which a job does not run: exclusions that a caller has written, calendars, and a planned pause.
 
-A job has a copy of the days of each of its calendars among its exclusions: one entry, `calendar:<id>:<version>:<days>`.
-So dispatchers and workers need no further read, and occurrences remain a pure function of the job. A change of a
-calendar edits each job that uses it.
+Calendars are named lists of exclusions that jobs share. A job has a copy of the days of each of its calendars. So
+dispatchers and workers need no further read, and occurrences remain a pure function of the job. A change of a calendar
+edits each job that uses it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from urllib.parse import quote, unquote
+from typing import Any
 
-from duecourse_schedules.packed import PREFIX, copied, days_of, pack, unpack, unpacked
-
-PAUSE = f"{PREFIX}#pause:"
-"""The prefix of the entry of a planned pause, which is a window of one job. No calendar can have the id `#pause`."""
-
-NO_PAUSE = f"{PAUSE}:"
-"""The entry with which a change removes the planned pause."""
+from duecourse.domain.documents import from_document
+from duecourse_schedules.packed import unpack, window_text
 
 MAX_CALENDARS = 5
 """The maximum number of calendars of a job."""
@@ -53,108 +48,99 @@ class Calendar:
         return f"{round(self.updated_at * 1000)}-{self.version}"
 
     @property
-    def entry(self) -> str:
-        """The entry for this version of the calendar in the exclusions of a job that uses it."""
-        return f"{PREFIX}{self.id}:{self.version}:{self.days}"
+    def copy(self) -> CalendarDays:
+        """The copy of this version of the calendar for the jobs that use it."""
+        return CalendarDays(self.id, self.version, self.days)
 
 
-def named(calendar_id: str) -> str:
-    """Return the entry of a calendar whose days are not known yet. It excludes nothing."""
-    return f"{PREFIX}{calendar_id}::"
+@dataclass(frozen=True, slots=True)
+class CalendarDays:
+    """A job's copy of a calendar. A copy whose days are not known yet has only the id, and excludes nothing."""
+
+    id: str
+    version: int = 0
+    days: str = ""
+
+    @property
+    def exclude(self) -> tuple[str, ...]:
+        """The exclusions of the calendar."""
+        return tuple(unpack(self.days))
 
 
-def entries_of(exclude: Iterable[str]) -> tuple[str, ...]:
-    """Return the entries of calendars among exclusions."""
-    return tuple(entry for entry in exclude if entry.startswith(PREFIX) and not entry.startswith(PAUSE))
+@dataclass(frozen=True, slots=True)
+class PlannedPause:
+    """A planned pause of a job, from `begin` through `last` (UTC seconds). `name`: see JobSelection."""
+
+    name: str | None
+    begin: int
+    last: int
+    catch_up: bool = False
+
+    @property
+    def window(self) -> str:
+        """The pause as it is written as an exclusion."""
+        return window_text(self.begin, self.last, self.catch_up)
+
+    @property
+    def exclude(self) -> tuple[str, ...]:
+        """The window as the only exclusion."""
+        return (self.window,)
+
+    def extending(self, had: PlannedPause | None, now: float) -> PlannedPause:
+        """Return this new pause as it replaces `had` at `now` (UTC seconds). If it continues a pause that is in
+        progress, it keeps the start of that pause, and is caught up if either pause is.
+        """
+        if had is None or not had.begin <= now <= had.last or self.begin > had.last + 1:
+            return self
+        return replace(self, begin=had.begin, catch_up=had.catch_up or self.catch_up)
+
+    def resumed(self, now: float, *, catch_up: bool) -> PlannedPause | None:
+        """Return the pause after a resume at `now` (UTC seconds): None if it is removed.
+
+        A pause that is over remains: its replacement may not have run yet. A pause that is in progress is removed,
+        unless it is caught up, or `catch_up` is set. Then it ends just after `now`, so that the replacement is an
+        occurrence in the future.
+        """
+        if self.last < now:
+            return self
+        if now < self.begin or not (self.catch_up or catch_up):
+            return None
+        return replace(self, last=min(int(now) + 1, self.last), catch_up=True)
 
 
-def pause_entry(name: str | None, begin: int, end: int, *, catch_up: bool) -> str:
-    """Return the entry of a planned pause from `begin` to `end` (UTC seconds). `name`: see JobSelection."""
-    return f"{PAUSE}{quote(name or '', safe='')}:{pack((), [(begin, end - 1, catch_up)], ())}"
+NO_PLANNED_PAUSE = PlannedPause(None, 0, 0)
+"""With this pause, a change removes the planned pause."""
+
+Window = str | CalendarDays | PlannedPause
+"""An exclusion of a job: one that a caller has written, a calendar, or a planned pause."""
 
 
-def pause_of(exclude: Iterable[str]) -> str | None:
-    """Return the entry of a planned pause among exclusions; None if there is none."""
-    return next((entry for entry in exclude if entry.startswith(PAUSE)), None)
+def read_window(stored: str | Mapping[str, Any]) -> Window:
+    """Return a window from JSON, in which the copy of a calendar and a planned pause are objects."""
+    if isinstance(stored, str):
+        return stored
+    kind: type[CalendarDays | PlannedPause] = CalendarDays if "days" in stored else PlannedPause
+    return from_document(kind, stored)
 
 
-def pause_name(entry: str) -> str | None:
-    """Return the name of the pause in the entry of a planned pause."""
-    return unquote(entry.split(":", 3)[2]) or None
+def written(exclude: Iterable[Window]) -> tuple[str, ...]:
+    """Return the exclusions that a caller has written."""
+    return tuple(each for each in exclude if isinstance(each, str))
 
 
-def pause_window(entry: str) -> tuple[int, int, bool]:
-    """Return the first and the last second of a planned pause (UTC seconds), and whether it is caught up."""
-    return next(unpacked(entry.rsplit("@", 1)[1]))
+def copies_of(exclude: Iterable[Window]) -> tuple[CalendarDays, ...]:
+    """Return the copies of calendars among the windows of a job."""
+    return tuple(each for each in exclude if isinstance(each, CalendarDays))
 
 
-def extended_pause(had: str | None, entry: str, now: float) -> str:
-    """Return the entry of a new planned pause that replaces `had` at `now` (UTC seconds). If it continues a pause that
-    is in progress, it keeps the start of that pause, and is caught up if either pause is.
-    """
-    if had is None:
-        return entry
-    first, last, caught_up = pause_window(had)
-    begin, end, catch_up = pause_window(entry)
-    if not first <= now <= last or begin > last + 1:
-        return entry
-    return pause_entry(pause_name(entry), first, end + 1, catch_up=caught_up or catch_up)
+def pause_of(exclude: Iterable[Window]) -> PlannedPause | None:
+    """Return the planned pause among the windows of a job; None if there is none."""
+    return next((each for each in exclude if isinstance(each, PlannedPause)), None)
 
 
-def resumed_pause(entry: str, now: float, *, catch_up: bool) -> str | None:
-    """Return the entry of a planned pause after a resume at `now` (UTC seconds): None if it is removed.
-
-    A pause that is over remains: its replacement may not have run yet. A pause that is in progress is removed, unless
-    it is caught up, or `catch_up` is set. Then it ends just after `now`, so that the replacement is an occurrence in
-    the future.
-    """
-    begin, last, caught_up = pause_window(entry)
-    if last < now:
-        return entry
-    if now < begin or not (caught_up or catch_up):
-        return None
-    return pause_entry(pause_name(entry), begin, min(int(now) + 2, last + 1), catch_up=True)
-
-
-def with_pause(exclude: Iterable[str], entry: str | None) -> tuple[str, ...]:
-    """Return the exclusions with this entry as their only planned pause."""
-    return (*(each for each in exclude if not each.startswith(PAUSE)), *(() if entry is None else (entry,)))
-
-
-def planned_pause(exclude: Iterable[str]) -> str | None:
-    """Return the window of the planned pause among exclusions; None if there is none."""
-    entry = pause_of(exclude)
-    return None if entry is None else days_of(entry)[0]
-
-
-def calendars_of(exclude: Iterable[str]) -> tuple[str, ...]:
-    """Return the ids of the calendars among exclusions."""
-    return tuple(map(id_of, entries_of(exclude)))
-
-
-def id_of(entry: str) -> str:
-    """Return the id of the calendar of an entry."""
-    return entry.split(":", 3)[1]
-
-
-def characters_of(entries: Iterable[str]) -> int:
-    """Return the total length of the copies in these entries."""
-    return sum(len(copied(entry)) for entry in entries)
-
-
-def version_of(entry: str) -> int:
-    """Return the version of the copy in an entry; 0 if its days are not known."""
-    return int(entry.split(":", 3)[2] or 0)
-
-
-def without_calendars(exclude: Iterable[str]) -> tuple[str, ...]:
-    """Return the exclusions without the entries of calendars and of a planned pause."""
-    return tuple(entry for entry in exclude if not entry.startswith(PREFIX))
-
-
-def with_entries(exclude: Iterable[str], entries: Iterable[str]) -> tuple[str, ...]:
-    """Return the exclusions with these entries as their only calendar entries."""
-    return (*without_calendars(exclude), *entries)
+def with_pause(exclude: Iterable[Window], pause: PlannedPause | None) -> tuple[Window, ...]:
+    """Return the windows of a job with this pause as its only planned pause."""
+    return (*(each for each in exclude if not isinstance(each, PlannedPause)), *(() if pause is None else (pause,)))
 
 
 def changed(calendar: Calendar, days: str, description: str, *, at: float, by: str) -> Calendar:

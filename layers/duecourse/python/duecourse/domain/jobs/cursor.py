@@ -18,6 +18,7 @@ from itertools import islice
 from time import gmtime, strftime
 
 from duecourse.domain.instants import from_iso
+from duecourse.domain.jobs.calendars import Window
 from duecourse.domain.jobs.job import MAX_FIRINGS, Deadline, Job, Lane, MissedMode, MissedPolicy, Precision
 from duecourse_schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
 from duecourse_schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
@@ -128,7 +129,7 @@ class Cursor:
     lane: Lane = Lane.NORMAL
     precision: Precision = Precision.SECOND
     missed: MissedPolicy = field(default_factory=MissedPolicy)
-    exclude: tuple[str, ...] = ()
+    exclude: tuple[Window, ...] = ()
     jitter_seconds: int = 0
     offset_seconds: int | None = None
     remaining: int | None = None
@@ -189,6 +190,37 @@ def cursor_for(job: Job, after: float) -> Cursor:
         remaining=job.max_runs,
         bulk=job.bulk,
         deadlines=job.deadlines,
+    )
+
+
+def planned(
+    tenant: str,
+    job_id: str,
+    generation: int,
+    schedule: ScheduleSpec,
+    *,
+    exclude: tuple[Window, ...] = (),
+    jitter_seconds: int = 0,
+    offset_seconds: int = 0,
+    ended: bool = False,
+    resume: int | None = None,
+) -> Cursor:
+    """Return a cursor with the runs that come due according to a definition without `max_runs`: all of the schedule;
+    none if it has `ended`; or those after a pause, which ends at `resume` (UTC seconds). The cursor is before all
+    occurrences, and has no due time.
+    """
+    return Cursor(
+        tenant=tenant,
+        job_id=job_id,
+        generation=generation,
+        schedule=schedule,
+        occurrence=None if ended or resume is not None else 0,
+        due=None,
+        after=0,
+        exclude=exclude,
+        jitter_seconds=jitter_seconds,
+        offset_seconds=offset_seconds or None,
+        resume=None if resume is None else PlannedResume(resume),
     )
 
 

@@ -10,15 +10,7 @@ from typing import Any
 
 from duecourse.domain.documents import part_of, read_fields
 from duecourse.domain.instants import DAY_SECONDS, to_iso
-from duecourse.domain.jobs.calendars import (
-    entries_of,
-    id_of,
-    named,
-    planned_pause,
-    version_of,
-    with_entries,
-    without_calendars,
-)
+from duecourse.domain.jobs.calendars import CalendarDays, copies_of, pause_of, written
 from duecourse.domain.jobs.job import (
     COMPLETION_SECONDS,
     DUECOURSE,
@@ -56,7 +48,7 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
         "end": _second(spec.end),
         "on_excluded": spec.on_excluded,
         **part_of(job, _PLAIN),
-        "exclude": list(without_calendars(job.exclude) if job.exclude else ()),
+        "exclude": list(written(job.exclude) if job.exclude else ()),
         "calendar": _one_or_all(job.calendars) if job.exclude else None,
         "target": target_document(job.target),
         "missed": {
@@ -98,14 +90,13 @@ def definition_fields(document: Mapping[str, Any]) -> dict[str, Any]:
     spec = (document[name] for name in ("timezone", "dst_gap", "dst_fold", "anchor", "start", "end", "on_excluded"))
     word, limit = next(iter(overlap.items())) if isinstance(overlap, Mapping) else (overlap, None)
     rule = Overlap(word)
-    calendars = calendar_ids(document.get("calendar"))
-    exclude = tuple(map(canonical_exclusion, document["exclude"]))
+    calendars = map(CalendarDays, calendar_ids(document.get("calendar")))
     limits = {name: limit if name == rule.rule.limits else None for name in ("queue_limit", "active_limit")}
     return read_fields(
         JobDefinition,
         document,
         schedule=ScheduleSpec(_joined(document["schedule"]), *spec),
-        exclude=with_entries(exclude, map(named, calendars)) if calendars else exclude,
+        exclude=(*map(canonical_exclusion, document["exclude"]), *calendars),
         target=target_of(document["target"]),
         completion_seconds=COMPLETION_SECONDS if seconds is None else seconds,
         missed=MissedPolicy(MissedMode(missed["policy"]), missed["grace_seconds"], missed["max_missed"]),
@@ -228,10 +219,10 @@ def _shown(job: Job) -> Document:
     document = definition_document(job)
     target = _with_prefix(document.pop("target"))
     end = _second(job.pause_ends_at)
-    if job.exclude and (entries := entries_of(job.exclude)):
-        document["calendar"] = ", ".join(f"{id_of(entry)} (version {version_of(entry)})" for entry in entries)
-    if job.exclude and (pause := planned_pause(job.exclude)) is not None:
-        document["planned_pause"] = pause
+    if job.exclude and (copies := copies_of(job.exclude)):
+        document["calendar"] = ", ".join(f"{each.id} (version {each.version})" for each in copies)
+    if job.exclude and (pause := pause_of(job.exclude)) is not None:
+        document["planned_pause"] = pause.window
     return document | target | {"state": job.state.value, "paused_because": job.paused_because, "paused_until": end}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.calendars import PAUSE, id_of, without_calendars
+from duecourse.domain.jobs.calendars import CalendarDays, PlannedPause, Window, written
 from duecourse.domain.jobs.cursor import (
     Cursor,
     Row,
@@ -25,7 +25,6 @@ from duecourse.domain.jobs.pause import PauseChange, covered, ending_at, given_b
 from duecourse.domain.targets.kinds import target_document
 from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse_schedules.exclusions import ExclusionError, canonical_exclusion, excluding, reject_begun
-from duecourse_schedules.packed import PREFIX
 from duecourse_schedules.schedule import SEPARATOR, check_interval, counted_from, occurrences_of, rates
 
 KEPT = {field.name for field in fields(Job)} - {field.name for field in fields(JobDefinition)}
@@ -94,7 +93,7 @@ def check_schedule(
     occurrences = occurrences_of("", "", wanted, exclude=exclude)
     kept = job is not None and (wanted, tuple(map(canonical_exclusion, exclude))) == (
         job.schedule,
-        without_calendars(job.exclude),
+        written(job.exclude),
     )
     if kept:
         return
@@ -105,7 +104,7 @@ def check_schedule(
         reject_begun(exclude, () if job is None else job.exclude, now)
 
 
-def reject_past(spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> None:
+def reject_past(spec: ScheduleSpec, exclude: tuple[Window, ...], now: float) -> None:
     """Reject a schedule that has no occurrence after `now`, unless it has no expression.
 
     Raises ScheduleError if the schedule has no future occurrence, ExclusionError if all of them are excluded.
@@ -116,14 +115,15 @@ def reject_past(spec: ScheduleSpec, exclude: tuple[str, ...], now: float) -> Non
     index = None if at is None else excluding(exclude, spec.timezone, at)
     if at is None or index is None:
         raise ScheduleError("schedule", "has no occurrence in the future; choose a schedule with a future occurrence")
-    if exclude[index].startswith(PAUSE):
-        said = f"has no occurrence after the planned pause, which excludes {to_iso(at)}"
-        raise ScheduleError("schedule", f"{said}; end the pause earlier, or set catch_up")
-    if exclude[index].startswith(PREFIX):
-        said = f"{id_of(exclude[index])} excludes {to_iso(at)}, and the schedule has no other future occurrence"
-        raise ScheduleError("calendar", f"{said}; choose another calendar, or another time")
-    said = f'"{exclude[index]}" excludes {to_iso(at)}, and the schedule has no other future occurrence'
-    raise ExclusionError(index, f"{said}; remove the entry, or choose another time")
+    never = f"excludes {to_iso(at)}, and the schedule has no other future occurrence"
+    match exclude[index]:
+        case PlannedPause():
+            said = f"has no occurrence after the planned pause, which excludes {to_iso(at)}"
+            raise ScheduleError("schedule", f"{said}; end the pause earlier, or set catch_up")
+        case CalendarDays() as calendar:
+            raise ScheduleError("calendar", f"{calendar.id} {never}; choose another calendar, or another time")
+        case str() as entry:
+            raise ExclusionError(index, f'"{entry}" {never}; remove the entry, or choose another time')
 
 
 def rescheduled(job: Job, cursor: Cursor, edited: Job, now: float, sent_until: int) -> PauseChange:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, Self
 
 from duecourse.domain.ids import ID_ERROR, ID_PATTERN
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.calendars import calendars_of
+from duecourse.domain.jobs.calendars import Window, copies_of
 from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
 from duecourse.limits import RESULT_BUCKET, RESULT_PREFIX
 from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
@@ -570,7 +570,7 @@ class Spread:
 class CommonDefinition:
     """The fields that a job and a workflow share.
 
-    - `exclude` also contains copies of calendars (domain.jobs.calendars).
+    - `exclude` also contains copies of calendars, and a planned pause.
     - `queue_limit`: with `overlap` QUEUE, the maximum number of runs in the wait queue (None: no limit).
     - `active_limit`: with `overlap` ALLOW, the maximum number of active runs (None: no limit). Further runs wait.
     """
@@ -583,7 +583,7 @@ class CommonDefinition:
         Doc("The address of the instructions for failures."),
     ] = None
     schedule: ScheduleSpec
-    exclude: tuple[str, ...] = ()
+    exclude: tuple[Window, ...] = ()
     jitter_seconds: Annotated[int, Ge(0), Le(MAX_JITTER_SECONDS)] = 0
     spread: Annotated[
         Spread | None,
@@ -714,7 +714,7 @@ class JobDefinition(CommonDefinition):
     @property
     def calendars(self) -> tuple[str, ...]:
         """The ids of the calendars that the job uses."""
-        return calendars_of(self.exclude) if self.exclude else ()
+        return tuple(each.id for each in copies_of(self.exclude))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

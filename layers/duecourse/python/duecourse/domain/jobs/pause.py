@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from duecourse.domain.jobs.calendars import Window
 from duecourse.domain.jobs.cursor import (
     Cursor,
     Firing,
@@ -105,7 +106,7 @@ def pause_again(
     return PauseChange(again, ending_at(cursor, end))
 
 
-def with_exclusions(job: Job, cursor: Cursor, exclude: tuple[str, ...], *, now: float) -> PauseChange:
+def with_exclusions(job: Job, cursor: Cursor, exclude: tuple[Window, ...], *, now: float) -> PauseChange:
     """Return the paused job with these exclusions. It has no enqueued occurrence, so its generation and the start of
     its pause do not change.
     """

@@ -1,9 +1,9 @@
-"""The number of runs that come due in a period, computed from the cursors of jobs."""
+"""The number of runs that come due in a period: those of cursors, and delayed runs."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from duecourse.domain.jobs.cursor import Cursor
@@ -63,7 +63,7 @@ class Bucket:
 
 @dataclass(slots=True)
 class Histogram:
-    """Adds up the runs of cursors. `runs` is the total."""
+    """Adds up the runs of cursors, and delayed runs. `runs` is the total."""
 
     window: Window
     runs: int = 0
@@ -74,10 +74,17 @@ class Histogram:
 
         Raises ScheduleError or ExclusionError for a cursor that cannot be compiled; then nothing is added.
         """
+        self._count(cursor.job_id, dues(cursor, self.window))
+
+    def add_run(self, job_id: str, due: int) -> None:
+        """Add a delayed run of a job, which comes due in the window (UTC seconds)."""
+        self._count(job_id, (due,))
+
+    def _count(self, job_id: str, dues: Iterable[int]) -> None:
         window = self.window
-        places = Counter((due - window.begin) // window.step for due in dues(cursor, window))
+        places = Counter((due - window.begin) // window.step for due in dues)
         for place, count in places.items():
-            self._counts[place][cursor.job_id] += count
+            self._counts[place][job_id] += count
         self.runs += places.total()
 
     def buckets(self, largest: int = LARGEST_JOBS) -> tuple[Bucket, ...]:

@@ -11,7 +11,7 @@ from duecourse.domain.maintenance.index import Position
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
 from duecourse.domain.runs.decision import STEPS_FAILED
 from duecourse.domain.runs.explain import Verdict
-from duecourse.domain.runs.states import Run, Succeeded, Waiting, finished_at, reason_of
+from duecourse.domain.runs.states import Run, Succeeded, Waiting
 from duecourse.domain.workflows.graph import Step, StepOutcome
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 from duecourse_schedules.schedule import MAX_JITTER_SECONDS
@@ -193,7 +193,7 @@ def has_steps(run: Run) -> bool:
     """
     if run.workflow is None or run.is_step:
         return False
-    return isinstance(run, Waiting | Succeeded) or reason_of(run) == STEPS_FAILED
+    return isinstance(run, Waiting | Succeeded) or run.reason == STEPS_FAILED
 
 
 def stalled(view: WorkflowRunView, *, now: float) -> list[tuple[Step, int]]:
@@ -207,7 +207,7 @@ def stalled(view: WorkflowRunView, *, now: float) -> list[tuple[Step, int]]:
     for each in view.steps:
         turn = view.due(each)
         if each.step.carried_over is None and turn is not None and _incomplete(view.run, each):
-            own = None if each.run is None else finished_at(each.run)
+            own = None if each.run is None else each.run.finished_at
             since = turn if own is None else max(turn, int(own))
             if since + STALLED_SECONDS <= now:
                 found.append((each.step, since))

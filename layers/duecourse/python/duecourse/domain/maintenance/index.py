@@ -85,6 +85,7 @@ class Entry:
     - `cursor`: None for a timer, and for a cursor that cannot be read (`unreadable`).
     - `state`: the state of its job. None if the job was not read together with it.
     - `sent`: a timer whose message was sent.
+    - `listed`: a cursor that the `state` index lists as quarantined.
     - `keyed`: runs of its job may wait for a concurrency key, or behind other runs of a backfill.
     """
 
@@ -98,6 +99,7 @@ class Entry:
     state: JobState | None = None
     sent: bool = False
     keyed: bool = False
+    listed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

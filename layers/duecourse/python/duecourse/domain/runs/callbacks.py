@@ -13,7 +13,7 @@ from hashlib import sha256
 from hmac import compare_digest
 
 from duecourse.domain.ids import ID_PATTERN
-from duecourse.domain.runs.states import AliveRun, Running, Waiting
+from duecourse.domain.runs.states import AliveRun, Callback, Running, Waiting
 
 _TOKEN = re.compile(
     rf"dc1\.(?P<tenant>{ID_PATTERN})\.(?P<attempt>[1-9][0-9]{{0,8}})\.(?P<secret>[A-Za-z0-9_-]{{12,64}})"
@@ -40,9 +40,9 @@ class CallbackToken:
         """The hash that the record stores."""
         return sha256(str(self).encode()).hexdigest()
 
-    def opens(self, callback_hash: str | None) -> bool:
-        """Return whether a record with this hash belongs to this token. The comparison takes constant time."""
-        return callback_hash is not None and compare_digest(self.hash, callback_hash)
+    def opens(self, callback: Callback | None) -> bool:
+        """Return whether the callback of a record belongs to this token. The comparison takes constant time."""
+        return callback is not None and compare_digest(self.hash, callback.callback_hash)
 
 
 def read_token(text: str) -> CallbackToken:
@@ -82,16 +82,16 @@ class Heartbeat:
 
     def beaten(self, run: AliveRun) -> AliveRun:
         """Return the run after this heartbeat."""
-        deadlines = run.deadlines
+        deadlines, callback = run.deadlines, run.callback and self.reported(run.callback)
         if deadlines is not None and self.until is not None:
             deadlines = replace(deadlines, heartbeat_until=self.until)
-        return replace(
-            run,
-            deadlines=deadlines,
-            heartbeat_at=self.at,
-            progress=run.progress if self.report.progress is None else self.report.progress,
-            note=run.note if self.report.note is None else self.report.note,
-        )
+        return replace(run, deadlines=deadlines, attempts=replace(run.attempts, callback=callback))
+
+    def reported(self, callback: Callback) -> Callback:
+        """Return the callback after this heartbeat."""
+        progress = callback.progress if self.report.progress is None else self.report.progress
+        note = callback.note if self.report.note is None else self.report.note
+        return replace(callback, heartbeat_at=self.at, progress=progress, note=note)
 
 
 def decide_heartbeat(
@@ -103,10 +103,12 @@ def decide_heartbeat(
     last written heartbeat is at least BEAT_SECONDS old, or if it is the first progress of the attempt.
     """
     until = _deadline(run, heartbeat_seconds, now)
-    recent = run.heartbeat_at is not None and now < run.heartbeat_at + BEAT_SECONDS
-    beat = Heartbeat(now, until, report)
-    news = (beat.beaten(run).progress, beat.beaten(run).note) != (run.progress, run.note)
-    first = run.progress is None and report.progress is not None
+    beat, callback = Heartbeat(now, until, report), run.callback
+    if callback is None:
+        return None
+    recent = callback.heartbeat_at is not None and now < callback.heartbeat_at + BEAT_SECONDS
+    news = replace(beat.reported(callback), heartbeat_at=callback.heartbeat_at) != callback
+    first = callback.progress is None and report.progress is not None
     return beat if until is not None or first or (news and not recent) else None
 
 

@@ -10,7 +10,7 @@ from typing import assert_never
 
 from duecourse.domain.jobs.backfill import Standing
 from duecourse.domain.jobs.job import Lane
-from duecourse.domain.runs.states import Run, Running, RunState, reason_of
+from duecourse.domain.runs.states import Run, Running, RunState
 from duecourse_schedules.schedule import Occurrences
 
 MAX_STEPS = 20_000
@@ -49,7 +49,7 @@ def recorded(run: Run) -> Recorded:
         run.attempt > 0,
         run.caught_up,
         run.state,
-        reason_of(run),
+        run.reason,
         run.name.backfilled,
         run.lease_until if isinstance(run, Running) else None,
     )

@@ -7,25 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from duecourse.domain.instants import millisecond, to_iso
-from duecourse.domain.jobs.job import TIMED_GATES, DeadlineEvent, EventKind, Job
+from duecourse.domain.jobs.job import TIMED_GATES
 from duecourse.domain.runs.states import (
-    Alive,
-    Cancelled,
-    Dead,
     Queued,
     Retrying,
     Run,
-    Running,
     RunState,
-    Skipped,
     Succeeded,
-    Waiting,
     attempt_started_at,
     attempts_of,
-    cancel_requested,
-    finished_at,
-    gate_wait,
-    reason_of,
     state_since,
 )
 
@@ -35,20 +25,20 @@ def run_document(run: Run) -> dict[str, Any]:
     result store only the size is shown.
     """
     started = run.started_at if run.first_started_at is None else run.first_started_at
-    deadlines = run.deadlines if isinstance(run, Alive) else None
+    deadlines, callback, wait = run.deadlines, run.callback, run.wait
     result = run if isinstance(run, Succeeded) else None
-    wait = gate_wait(run)
     return {
         "id": run.run_id,
         "job_id": run.job_id,
         "state": run.state.value,
-        "reason": reason_of(run),
+        "reason": run.reason,
         "occurrence": to_iso(run.occurrence),
         "due": to_iso(run.due),
         "started_at": millisecond(started),
-        "finished_at": millisecond(finished_at(run)),
+        "finished_at": millisecond(run.finished_at),
         "attempt_started_at": millisecond(attempt_started_at(run)),
         "next_attempt_at": millisecond(run.not_before) if isinstance(run, Queued | Retrying) else None,
+        "duration_seconds": _duration(run),
         "lateness_seconds": None if run.lateness is None else round(run.lateness, 3),
         "attempts": run.attempt,
         "max_attempts": run.attempts_allowed,
@@ -58,10 +48,10 @@ def run_document(run: Run) -> dict[str, Any]:
         "waiting_since": millisecond(run.waiting_since),
         "waiting_until": None if deadlines is None else millisecond(deadlines.waiting_until),
         "heartbeat_until": None if deadlines is None else millisecond(deadlines.heartbeat_until),
-        "heartbeat_at": millisecond(run.heartbeat_at),
-        "progress": run.progress,
-        "note": run.note or None,
-        "cancel_requested": cancel_requested(run),
+        "heartbeat_at": None if callback is None else millisecond(callback.heartbeat_at),
+        "progress": None if callback is None else callback.progress,
+        "note": None if callback is None else callback.note or None,
+        "cancel_requested": run.cancel_requested,
         "result": result and result.result,
         "result_bytes": result and result.result_bytes,
         "result_location": result and result.result_location,
@@ -75,8 +65,13 @@ def run_document(run: Run) -> dict[str, Any]:
     }
 
 
+def _duration(run: Run) -> float | None:
+    began, ended = attempt_started_at(run), run.finished_at
+    return None if began is None or ended is None else round(max(ended - began, 0.0), 3)
+
+
 def _waiting_for(run: Run) -> str | None:
-    if (wait := gate_wait(run)) is not None:
+    if (wait := run.wait) is not None:
         return wait.gate
     if not isinstance(run, Queued) or run.waiting_since is None:
         return None
@@ -101,46 +96,6 @@ def attempt_documents(run: Run) -> list[dict[str, Any]]:
 LATE_REASONS = frozenset({"missed", "superseded", "start_deadline"})
 """The reasons for which a late run is skipped."""
 
-RUN_DEAD = "Run Dead"
-RUN_SUCCEEDED = "Run Succeeded"
-RUN_CANCELLED = "Run Cancelled"
-RUN_SKIPPED = "Run Skipped"
-RUN_LATE = "Run Late"
-ATTEMPT_FAILED = "Attempt Failed"
-DEADLINE_MISSED = "Deadline Missed"
-
-
-def outbound_events_of(run: Run, job: Job) -> tuple[str, ...]:
-    """Return the detail types of the events to publish for a record that was just written. Empty unless the job
-    subscribes to them in `events`.
-    """
-    if not job.events:
-        return ()
-    found: list[str] = []
-    match run:
-        case Dead():
-            found += [RUN_DEAD] if _wants(job, EventKind.DEATHS, EventKind.FAILURES) else []
-        case Retrying():
-            found += [ATTEMPT_FAILED] if _wants(job, EventKind.FAILURES) else []
-        case Succeeded():
-            found += [RUN_SUCCEEDED] if _wants(job) else []
-        case Cancelled():
-            found += [RUN_CANCELLED] if _wants(job) else []
-        case Skipped():
-            late = run.reason in LATE_REASONS
-            found += [RUN_SKIPPED] if _wants(job, *([EventKind.LATE] if late else [])) else []
-        case Queued() | Running() | Waiting():
-            return ()
-    late = (run.lateness or 0.0) > job.missed.grace_seconds or _is_silence(run, job)
-    if run.attempt == 1 and late and _wants(job, EventKind.LATE):
-        found.append(RUN_LATE)
-    return tuple(found)
-
-
-def _is_silence(run: Run, job: Job) -> bool:
-    """Return whether the run started because no ping arrived."""
-    return job.expect_every is not None and not run.manual
-
 
 def detail_of(run: Run, kind: str) -> dict[str, Any]:
     """Return the detail of an event of this type. `event` is the same in each repetition, so that consumers can drop
@@ -152,7 +107,7 @@ def detail_of(run: Run, kind: str) -> dict[str, Any]:
         "job_id": run.job_id,
         "run_id": run.run_id,
         "state": run.state.value,
-        "reason": reason_of(run),
+        "reason": run.reason,
         "attempt": run.attempt,
         "occurrence": to_iso(run.occurrence),
         "due": to_iso(run.due),
@@ -161,16 +116,6 @@ def detail_of(run: Run, kind: str) -> dict[str, Any]:
         "code": run.code,
         "count": run.count,
     }
-
-
-def deadline_detail_of(run: Run, deadline: DeadlineEvent, at: int) -> dict[str, Any]:
-    """Return the detail of the event of a missed deadline, which was `at` (UTC seconds)."""
-    event = f"{run.tenant}/{run.name}/{deadline}/{DEADLINE_MISSED}"
-    return detail_of(run, DEADLINE_MISSED) | {"event": event, "deadline": deadline.value, "deadline_at": to_iso(at)}
-
-
-def _wants(job: Job, *kinds: EventKind) -> bool:
-    return EventKind.ALL in job.events or any(kind in job.events for kind in kinds)
 
 
 @dataclass(frozen=True, slots=True)

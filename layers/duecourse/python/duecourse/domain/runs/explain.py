@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
-from duecourse.domain.jobs.calendars import PAUSE, id_of
+from duecourse.domain.jobs.calendars import CalendarDays, PlannedPause
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
 from duecourse.domain.jobs.job import TIMED_GATES, Job, JobSnapshot, JobState, Tombstone
@@ -28,12 +28,10 @@ from duecourse.domain.runs.states import (
     Skipped,
     Succeeded,
     Waiting,
-    reason_of,
 )
 from duecourse_schedules import ScheduleError, compile_schedule
 from duecourse_schedules.exclusions import ExclusionError, excluding
 from duecourse_schedules.instant import iso
-from duecourse_schedules.packed import PREFIX, days_of
 from duecourse_schedules.schedule import Occurrences, moved_from, moved_to
 from duecourse_schedules.zones.dst_effect import dst_effect
 
@@ -126,7 +124,7 @@ def recorded(run: Run, at: int) -> Explanation:
     if isinstance(run, Skipped):
         verdict = _SKIPS.get(run.reason, verdict)
     facts: dict[str, object] = {"state": run.state.value, "attempts": run.attempt}
-    if (reason := reason_of(run)) is not None:
+    if (reason := run.reason) is not None:
         facts["reason"] = reason
     if run.code is not None:
         facts["code"] = run.code
@@ -197,13 +195,13 @@ def _told(run: Run) -> str:
             )
 
 
-def in_wait_queue(found: Explanation, run: Run, line: Sequence[str]) -> Explanation:
+def in_wait_queue(found: Explanation, run: Run, waiting: Sequence[str]) -> Explanation:
     """Return the explanation, with the run's position in the wait queue and the run ahead of it if it waits there. The
     next attempt of a retrying or redriven run may wait there too.
     """
-    if run.run_id not in line:
+    if run.run_id not in waiting:
         return found
-    before = line[: line.index(run.run_id)]
+    before = waiting[: waiting.index(run.run_id)]
     behind = {"behind": before[-1]} if before else {}
     queue = "wait queue" if isinstance(run, Queued) or run.key is None else f"wait queue of the key {run.key}"
     where = f"number {len(before) + 1} in the {queue}, behind {before[-1]}" if before else f"first in the {queue}"
@@ -267,8 +265,8 @@ class ExplainContext:
     - `sent_until`: the last second of the occurrences that the API sent directly.
     - `lane_empty`: whether the job's lane has no messages (None: unknown).
     - `searched`: False if some records were not read.
-    - `line`: the ids of the runs in the wait queue of the job, or of its key, first to last. Only read for a run that
-      may wait there.
+    - `wait_queue`: the ids of the runs in the wait queue of the job, or of its key, first to last. Only read for a run
+      that may wait there.
     - `said`: what the gates say for which the run waits.
     """
 
@@ -279,7 +277,7 @@ class ExplainContext:
     sent_until: int | None = None
     lane_empty: bool | None = None
     searched: bool = True
-    line: Sequence[str] = ()
+    wait_queue: Sequence[str] = ()
     said: Sequence[Said] = ()
 
 
@@ -361,8 +359,8 @@ def _judge(
 ) -> Explanation:
     # A record stores only the two ends of its range, and the occurrences of an earlier schedule are no longer known.
     named = occurrences is None or occurrences.next(at - 1) == at
-    if record is not None and (record.occurrence == at or named or reason_of(record) == "edited"):
-        return with_notes(in_wait_queue(recorded(record, at), record, around.line), around)
+    if record is not None and (record.occurrence == at or named or record.reason == "edited"):
+        return with_notes(in_wait_queue(recorded(record, at), record, around.wait_queue), around)
     match job:
         case None:
             return Explanation(Verdict.DELETED, "The job does not exist, and there is no record of this occurrence.")
@@ -433,15 +431,14 @@ def _excluded_by(job: Job, at: int) -> str:
     index = excluding(job.exclude, job.schedule.timezone, at)
     if index is None:
         return ""
-    entry = job.exclude[index]
-    if entry.startswith(PAUSE):
-        return f"planned pause: {days_of(entry)[0]}"
-    if not entry.startswith(PREFIX):
-        return entry
-    days = tuple(days_of(entry))
-    inner = excluding(days, job.schedule.timezone, at)
-    calendar = f"calendar {id_of(entry)}"
-    return calendar if inner is None else f"{calendar}: {days[inner]}"
+    match job.exclude[index]:
+        case PlannedPause() as pause:
+            return f"planned pause: {pause.window}"
+        case CalendarDays(exclude=days) as calendar:
+            inner = excluding(days, job.schedule.timezone, at)
+            return f"calendar {calendar.id}" if inner is None else f"calendar {calendar.id}: {days[inner]}"
+        case str() as entry:
+            return entry
 
 
 def _unrecorded(

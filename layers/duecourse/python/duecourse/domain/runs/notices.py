@@ -1,18 +1,18 @@
-"""Notices about a job's runs: which notices a record causes according to the rules in the job's `notify`, and their
-documents.
+"""Notifications about a job: what it requests in `notify`, `events` and `ping_url` when its runs end, and the documents
+of notices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, assert_never
 
 from duecourse.domain.instants import to_iso
-from duecourse.domain.jobs.job import DeadlineEvent, Job, NoticeCause, NoticeFormat
-from duecourse.domain.runs.document import LATE_REASONS
-from duecourse.domain.runs.states import Dead, Queued, Run, Running, Skipped, Succeeded, Waiting
+from duecourse.domain.jobs.job import DeadlineEvent, EventKind, Job, NoticeCause, NoticeFormat
+from duecourse.domain.runs.document import LATE_REASONS, detail_of
+from duecourse.domain.runs.states import Cancelled, Dead, Queued, Retrying, Run, Running, Skipped, Succeeded, Waiting
 
 NOTIFIER = "duecourse:notify"
 """The author of runs that deliver notices. These runs cause no notices, so that jobs cannot notify each other forever.
@@ -40,48 +40,85 @@ class Notice:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def notices_of(run: Run, job: Job) -> list[Notice]:
-    """Return the notices about a record that was just written, as far as the job requests them. A dead step is
-    announced by the notice of its workflow's run.
+@dataclass(frozen=True, slots=True)
+class Notifications:
+    """What a job requests in `notify`, `events` and `ping_url` after something has happened: notices, the details of
+    events by their types, and an address to ping.
     """
-    wanted = job.notices_wanted
-    if not wanted or run.requested_by == NOTIFIER:
-        return []
-    found: list[Notice] = []
-    name = run.run_id
+
+    notices: Sequence[Notice] = ()
+    events: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    ping: str | None = None
+
+
+def notifications_of(run: Run, job: Job) -> Notifications:
+    """Return what the job requests about a record that was just written. A dead step is announced by the notice of its
+    workflow's run.
+    """
+    name, late = run.run_id, run.lateness or 0.0
+    notices, events = list[Notice](), dict[str, tuple[EventKind, ...]]()
     match run:
-        case Dead() if not run.is_step:
-            error = "" if run.error is None else f": {run.error}"
-            text = f"Run {name} of {job.id} failed permanently{error}"
-            found.append(Notice(NoticeCause.DEAD, job, f"dead/{name}/{run.attempt}", run.finished_at, text, run))
+        case Dead():
+            events["Run Dead"] = (EventKind.DEATHS, EventKind.FAILURES)
+            if not run.is_step:
+                error = "" if run.error is None else f": {run.error}"
+                text = f"Run {name} of {job.id} failed permanently{error}"
+                notices.append(Notice(NoticeCause.DEAD, job, f"dead/{name}/{run.attempt}", run.finished_at, text, run))
+        case Retrying():
+            events["Attempt Failed"] = (EventKind.FAILURES,)
+        case Succeeded():
+            events["Run Succeeded"] = ()
+            if job.failing is not None:
+                key, text = f"recovered/{job.failing}", f"{job.id} has recovered: run {name} succeeded"
+                notices.append(Notice(NoticeCause.RECOVERED, job, key, run.finished_at, text, run))
+        case Cancelled():
+            events["Run Cancelled"] = ()
         case Skipped() if run.reason in LATE_REASONS:
+            events["Run Skipped"] = (EventKind.LATE,)
             covered = "" if run.count == 1 else f" ({run.count} occurrences)"
             text = f"Run {name} of {job.id}{covered} did not run: {run.reason}"
-            found.append(Notice(NoticeCause.MISSED, job, f"missed/{name}", float(run.due), text, run))
-        case Succeeded() if job.failing is not None:
-            text = f"{job.id} has recovered: run {name} succeeded"
-            found.append(Notice(NoticeCause.RECOVERED, job, f"recovered/{job.failing}", run.finished_at, text, run))
-        case _:
-            pass
-    late = run.lateness or 0.0
-    if not isinstance(run, Queued | Running | Waiting) and run.attempt == 1 and late > job.missed.grace_seconds:
+            notices.append(Notice(NoticeCause.MISSED, job, f"missed/{name}", float(run.due), text, run))
+        case Skipped():
+            events["Run Skipped"] = ()
+        case Queued() | Running() | Waiting():
+            return Notifications()
+    if run.attempt == 1 and late > job.missed.grace_seconds:
         text = f"Run {name} of {job.id} started {late:.0f} s late"
-        found.append(Notice(NoticeCause.LATE, job, f"late/{name}", run.due + late, text, run))
-    return [each for each in found if each.cause in wanted]
+        notices.append(Notice(NoticeCause.LATE, job, f"late/{name}", run.due + late, text, run))
+    silent = job.expect_every is not None and not run.manual  # it started because no ping arrived
+    if run.attempt == 1 and (late > job.missed.grace_seconds or silent):
+        events["Run Late"] = (EventKind.LATE,)
+    return _requested(run, job, notices, events, ping=job.ping_url if isinstance(run, Succeeded) else None)
 
 
-def deadline_notice(run: Run, job: Job, deadline: DeadlineEvent, at: int) -> Notice:
-    """Return the notice of a missed deadline, which was `at` (UTC seconds)."""
+def deadline_notifications(run: Run, job: Job, deadline: DeadlineEvent, at: int) -> Notifications:
+    """Return what the job requests about a missed deadline, which was `at` (UTC seconds)."""
     done = {DeadlineEvent.START: "started", DeadlineEvent.FINISH: "finished"}[deadline]
     text = f"Run {run.name} of {job.id} had not {done} by {to_iso(at)}"
-    facts = {"deadline": deadline.value, "deadline_at": to_iso(at)}
-    return Notice(NoticeCause.DEADLINE, job, f"deadline/{run.name}/{deadline}", float(at), text, run, facts)
+    facts, kind = {"deadline": deadline.value, "deadline_at": to_iso(at)}, "Deadline Missed"
+    notice = Notice(NoticeCause.DEADLINE, job, f"deadline/{run.name}/{deadline}", float(at), text, run, facts)
+    found = _requested(run, job, [notice], {kind: (EventKind.DEADLINES,)})
+    more = facts | {"event": f"{run.tenant}/{run.name}/{deadline}/{kind}"}
+    return replace(found, events={name: detail | more for name, detail in found.events.items()})
 
 
-def pause_notice(job: Job, because: str, at: float) -> Notice:
-    """Return the notice that Duecourse paused the job at `at` (UTC seconds)."""
+def pause_notifications(job: Job, because: str, at: float) -> Notifications:
+    """Return what the job requests when Duecourse has paused it at `at` (UTC seconds)."""
     text = f"{job.id} was paused: {because}. Resume it after the cause is removed."
-    return Notice(NoticeCause.PAUSED, job, f"paused/{job.generation}", at, text, facts={"reason": because})
+    notice = Notice(NoticeCause.PAUSED, job, f"paused/{job.generation}", at, text, facts={"reason": because})
+    return Notifications([notice] if NoticeCause.PAUSED in job.notices_wanted else ())
+
+
+def _requested(
+    run: Run, job: Job, notices: Sequence[Notice], events: Mapping[str, tuple[EventKind, ...]], ping: str | None = None
+) -> Notifications:
+    """Return what the job requests of these notices and events; `events` has the kinds of each type, without ALL."""
+    wanted, kinds = frozenset[NoticeCause]() if run.requested_by == NOTIFIER else job.notices_wanted, {*job.events}
+    return Notifications(
+        [each for each in notices if each.cause in wanted],
+        {name: detail_of(run, name) for name, of in events.items() if kinds & {EventKind.ALL, *of}},
+        ping,
+    )
 
 
 def sample_notice(job: Job, key: str, at: float) -> Notice:

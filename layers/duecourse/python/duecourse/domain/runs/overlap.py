@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
+from hashlib import sha256
 from typing import Any, TypeVar
 
-from duecourse.domain.ids import OfRun, RunName, is_key_line, key_line, parse_run_id
+from duecourse.domain.ids import OfRun, RunName, is_key_queue, key_queue, parse_run_id
 from duecourse.domain.jobs.job import Job, Overlap, SharedLimit
 from duecourse.domain.runs.decision import LEASE_MARGIN_SECONDS, STEPS_FAILED, RetryLater
 from duecourse.domain.runs.states import (
@@ -27,8 +28,6 @@ from duecourse.domain.runs.states import (
     Running,
     Succeeded,
     Waiting,
-    cancel_requested,
-    reason_of,
 )
 
 ORPHAN_SECONDS = 120
@@ -85,6 +84,12 @@ class KeyLimit:
     updated_by: str
 
     @property
+    def tag(self) -> str:
+        """The version of the limits: the time of the change in milliseconds, and a digest of the values."""
+        values = ",".join(f"{name}={value}" for name, value in sorted(self.values.items()))
+        return f"{int(self.updated_at * 1000)}-{sha256(values.encode()).hexdigest()[:8]}"
+
+    @property
     def concurrency(self) -> int | None:
         """The stored limit of active runs."""
         return self.values.get("concurrency")
@@ -112,7 +117,7 @@ def _numbers(kind: Any) -> frozenset[str]:
 
 def holder_of(run: OfRun, job_id: str) -> str:
     """Return the name with which a run holds the lock of the job `job_id`: its local name, or its whole name if
-    the lock belongs to a concurrency key (`key_line`).
+    the lock belongs to a concurrency key (`key_queue`).
     """
     return run.name.local if run.job_id == job_id else run.run_id
 
@@ -125,9 +130,9 @@ def held_by(holder: str, job_id: str) -> RunName:
         return parse_run_id(f"{job_id}.{holder}")
 
 
-def line_of(run: Run) -> str:
-    """Return the name of the wait queue in which a QUEUED run waits: the id of its job, or `key_line` of its key."""
-    return run.job_id if run.key is None else key_line(run.key)
+def wait_queue_of(run: Run) -> str:
+    """Return the name of the wait queue in which a QUEUED run waits: the id of its job, or `key_queue` of its key."""
+    return run.job_id if run.key is None else key_queue(run.key)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -141,12 +146,12 @@ class QueuePosition:
     local: str
 
 
-def position_in(line: str, run: OfRun) -> QueuePosition:
-    """Return a run's position in the wait queue `line` of a job (its id) or of a key (`key_line`). Runs of one job have
-    no priority among each other.
+def position_in(queue: str, run: OfRun) -> QueuePosition:
+    """Return a run's position in the wait queue of a job (its id) or of a key (`key_queue`). Runs of one job have no
+    priority among each other.
     """
-    negated = -run.wait_priority if is_key_line(line) else 0
-    return QueuePosition(run.due, holder_of(run, line), negated_priority=negated)
+    negated = -run.wait_priority if is_key_queue(queue) else 0
+    return QueuePosition(run.due, holder_of(run, queue), negated_priority=negated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +216,7 @@ def decide_lock(lock: Lock, holder: Run | None, asks: LockRequest, *, now: float
         return Skip("overlap", alive)
     if rule.preempts and asks.mine < holder.name.local:
         return Skip("replaced", alive)
-    return Wait(alive, holder if rule.preempts and cancel_requested(holder) is None else None)
+    return Wait(alive, holder if rule.preempts and holder.cancel_requested is None else None)
 
 
 def waits_with_lock(run: Run | None) -> bool:
@@ -244,13 +249,13 @@ def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
             return starting  # its start is not recorded yet
 
 
-PAUSE = 999
+PAUSE_PLACE = 999
 """The number under which a key has the lock of its pause: no run holds it, and none starts until its `until`."""
 
 
 def is_paused(locks: Mapping[int, Lock], now: float) -> bool:
     """Return whether a key with these locks is paused."""
-    return PAUSE in locks and now < locks[PAUSE].until
+    return PAUSE_PLACE in locks and now < locks[PAUSE_PLACE].until
 
 
 def free_place(active: Collection[int], limit: int, ahead: int = 0) -> int | None:
@@ -280,13 +285,13 @@ def decide_turn(
     return Wait(f"{first.local} has waited longer") if rule.waits and first is not None and first < mine else None
 
 
-def rank_of_start(run: Run, previous: Run | None) -> int:
+def rank_of_start(run: Running, previous: Run | None) -> int:
     """Return the rank of a start, which orders the starts of one run.
 
     Starts are ordered by attempt. A start that overwrites a final record (such as a redrive) follows the other starts
     of its attempt. `run` is the record that will overwrite `previous`.
     """
-    return 2 * run.attempt + (isinstance(previous, Final))
+    return 2 * run.attempts.attempt + (isinstance(previous, Final))
 
 
 def last_rank_before(ended: Run) -> int:
@@ -309,7 +314,7 @@ def called_until(run: Run, now: float) -> float | None:
     For a workflow's run that was not ended by its steps it is `now`, since steps that read the run earlier may have
     started. Such a call ends within one invocation (WORKER_SECONDS). None: no such call is known.
     """
-    left = run.is_workflow and run.attempt > 0 and not (isinstance(run, Succeeded) or reason_of(run) == STEPS_FAILED)
+    left = run.is_workflow and run.attempt > 0 and not (isinstance(run, Succeeded) or run.reason == STEPS_FAILED)
     return latest(run.called_until, now) if left else run.called_until
 
 

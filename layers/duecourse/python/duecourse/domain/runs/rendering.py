@@ -108,7 +108,7 @@ def values_for(run: Run, job: Job) -> dict[str, str]:
         "date": wall.date().isoformat(),
         "week": f"{year:04d}-W{week:02d}",
         "month": f"{wall.year:04d}-{wall.month:02d}",
-        "attempt": str(run.attempt),
+        "attempt": str(max(run.attempt, 1)),  # of a run that has not started: its first attempt
         "job_name": job.name or job.id,
     }
 
@@ -209,11 +209,11 @@ def unsendable_parts(job: JobDefinition, tenant: str, job_id: str, target: Targe
 def idempotency_key(run: Run, job: Job) -> str:
     """Return the idempotency key of all attempts of a run.
 
-    It is the key of the run's first call (Run.idempotency_key); without one, the job's rendered template; without a
-    template, `<tenant>/<run id>`. The run of a backfill has the key of the scheduled run. Raises TemplateError.
+    It is the key of the run's first call (Attempts.idempotency_key); without one, the job's rendered template; without
+    a template, `<tenant>/<run id>`. The run of a backfill has the key of the scheduled run. Raises TemplateError.
     """
-    if run.idempotency_key is not None:
-        return run.idempotency_key
+    if run.attempts is not None and run.attempts.idempotency_key is not None:
+        return run.attempts.idempotency_key
     # Runs of a backfill have the keys of the scheduled runs, unless the backfill forces new keys (suffix `.f…`).
     run_id = f"{run.job_id}.{run.name.at}" if run.suffix.startswith(".b") else run.run_id
     if job.idempotency_key is not None:
@@ -368,9 +368,9 @@ def with_its_key(run: Running, job: Job) -> Running:
     """Return the run with its idempotency key. The key is recorded before the first call, since the job may be edited
     before the next call.
     """
-    if run.idempotency_key is not None:
+    if run.attempts.idempotency_key is not None:
         return run
     try:
-        return replace(run, idempotency_key=idempotency_key(run, job))
+        return replace(run, attempts=replace(run.attempts, idempotency_key=idempotency_key(run, job)))
     except TemplateError:
         return run  # the call will fail with that error

@@ -1,13 +1,24 @@
 """A run: the execution of one occurrence. Its record is one of the states below.
 
-The record describes the last attempt. `earlier` lists the previous attempts, which were not successful. It is empty for
-a run that succeeds at its first attempt.
+A record has the facts of `Record`, the fields of its state, and parts that only some states have: `Attempts` (with
+`Callback`) describes the last attempt, `Failure` the last failure. This table is the constant PARTS; `?` means that the
+part may be absent.
+
+| state | attempts | failure | deadlines | wait |
+|---|---|---|---|---|
+| QUEUED | | | | ? |
+| RUNNING | yes | ? | ? | |
+| WAITING | yes | ? | yes | |
+| RETRYING | yes | ? | | ? |
+| SUCCEEDED | yes | | | |
+| DEAD, CANCELLED | ? | ? | | |
+| SKIPPED | ? | | | |
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import StrEnum
 from itertools import takewhile
 from types import MappingProxyType
@@ -62,18 +73,13 @@ class RunState(StrEnum):
         return self in _FINAL
 
 
-UNSUCCESSFUL = (RunState.DEAD, RunState.RETRYING, RunState.CANCELLED, RunState.SKIPPED)
-"""The states of unsuccessful runs, which are listed across jobs (RunStore.by_state)."""
-
 UNENDED = (RunState.QUEUED, RunState.RETRYING, RunState.WAITING, RunState.RUNNING)
 """The states of runs that have not ended, in the order in which many runs are cancelled, so that no run starts because
 an active one has ended.
 """
 
-LISTED = tuple(state for state in RunState if state is not RunState.SUCCEEDED)
-"""The states whose runs are listed across jobs. They include all QUEUED runs with a record, and RUNNING runs whose call
-is long (`Running.listed`).
-"""
+IN_PROGRESS = (RunState.QUEUED, RunState.RUNNING, RunState.WAITING)
+"""The states of runs that wait for their first attempt, or whose attempt is in progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +87,8 @@ class Deadlines:
     """The deadlines of an attempt that ends with its callback (UTC seconds).
 
     The attempt must be completed by `waiting_until`, and the next heartbeat must arrive by `heartbeat_until` (None:
-    heartbeats are not required). `deadline_message_id` is the id of the one deadline message that is sent again if the
-    deadline was extended.
+    heartbeats are not required). `deadline_message_id` is the id of the deadline message that is sent again if the
+    deadline was extended; messages with other ids are dropped.
     """
 
     waiting_until: float
@@ -109,61 +115,129 @@ class GateWait:
 
 
 @dataclass(frozen=True, slots=True)
-class Record(OfRun):
-    """The fields of a run's record in every state. Instants are UTC epoch seconds.
+class Failure:
+    """The last failure of a run."""
 
-    - `attempt`, `attempts_allowed`: the attempt counts from 1 and is never reset. A redrive raises the allowed number.
+    error: str
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Callback:
+    """The callback of an attempt: the hash of its token, the time of the last written heartbeat (UTC seconds), and the
+    `progress` (0 to 1) and `note` that heartbeats reported.
+    """
+
+    callback_hash: str
+    heartbeat_at: float | None = None
+    progress: float | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """The attempts of a run that has started. Instants are UTC epoch seconds.
+
+    - `attempt`: the number of the last attempt, from 1. It is never reset.
+    - `started_at`, `callback`: of the last attempt. The callback remains after its end.
+    - `idempotency_key`: the key of the first call. None before that call, empty if it is the default (the run id).
+    - `redriven_from`: the ids of the messages that carried the run before its redrives, newest last, separated by
+      spaces.
+    - `earlier`: the attempts before the last one, which were not successful, oldest first.
+    """
+
+    attempt: int
+    started_at: float
+    first_started_at: float
+    callback: Callback | None = None
+    idempotency_key: str | None = None
+    redriven_from: str = ""
+    earlier: tuple[Attempt, ...] = ()
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the last attempt is in `earlier`, because a record of another state has followed its end."""
+        return bool(self.earlier) and self.earlier[-1].number == self.attempt
+
+
+class StateParts(OfRun):
+    """The parts and fields that only some states have: None in the other states, whose records cannot have them."""
+
+    __slots__ = ()
+    attempts: Attempts | None = None
+    failure: Failure | None = None
+    deadlines: Deadlines | None = None
+    wait: GateWait | None = None
+    cancel_requested: str | None = None
+    redriven_at: float | None = None
+    finished_at: float | None = None
+    reason: str | None = None
+
+    @property
+    def attempt(self) -> int:
+        """The number of the last attempt; 0 before the first one."""
+        return 0 if self.attempts is None else self.attempts.attempt
+
+    @property
+    def started_at(self) -> float | None:
+        """The start of the last attempt (UTC seconds)."""
+        return None if self.attempts is None else self.attempts.started_at
+
+    @property
+    def first_started_at(self) -> float | None:
+        """The start of the first attempt (UTC seconds)."""
+        return None if self.attempts is None else self.attempts.first_started_at
+
+    @property
+    def callback(self) -> Callback | None:
+        """The callback of the last attempt."""
+        return None if self.attempts is None else self.attempts.callback
+
+    @property
+    def error(self) -> str | None:
+        """The error of the last failure."""
+        return None if self.failure is None else self.failure.error
+
+    @property
+    def code(self) -> str | None:
+        """The code of the last failure."""
+        return None if self.failure is None else self.failure.code
+
+
+@dataclass(frozen=True, slots=True)
+class Record(StateParts):
+    """The facts of a run in every state. Instants are UTC epoch seconds.
+
+    - `attempts_allowed`: the number of attempts at most. A redrive raises it.
     - `fencing_token`: identifies the writer of the current state.
     - `message_id`, `nonce`: identify the message that carries the run.
-    - `started_at`: the start of the last attempt.
-    - `error`, `code`: the last failure.
-    - `callback_hash`: the hash of the last attempt's token.
-    - `heartbeat_at`: the time of that attempt's last written heartbeat.
-    - `progress` (0 to 1), `note`: the values that its heartbeats reported.
     - `waiting_since`: the time at which the run entered the wait queue. It remains after the wait.
-    - `key`: the concurrency key whose place the last attempt had, or for which the run waits if it is QUEUED.
-    - `redriven_at`: the time of the last redrive.
+    - `key`: the concurrency key whose place the last attempt had, or for which the run waits or waited.
     - `workflow_redriven_at`: of a workflow's step, `redriven_at` of the workflow's run when the step last started
       in a new round. If the step dies after that, the same redrive does not start it again.
     - `caught_up`: the run was enqueued because the occurrences that it covers were missed.
-    - `idempotency_key`: the key of the first call. None before that call, empty if it is the default (the run id).
     - `identity.requested_by`: also set to the caller who requested a skip.
-    - `earlier`: the attempts before the one that the record describes, oldest first.
     - `round`: how often a final record of a workflow's step was overwritten (domain.workflows.graph).
     - `called_until`: the latest start of earlier calls that may still be in progress (domain.runs.overlap). None if
       there are none, and for a workflow's run without a lock.
-    - `redriven_from`: the ids of the messages that carried the run before its redrives, newest last, separated by
-      spaces.
+    - `redriven_at` (all states except QUEUED): the time of the last redrive.
     """
 
     state: ClassVar[RunState]
 
     identity: RunIdentity
     lane: Lane
-    attempt: int = 0
     attempts_allowed: int = 1
     fencing_token: str = ""
     message_id: str = ""
     nonce: str = ""
-    first_started_at: float | None = None
-    started_at: float | None = None
-    error: str | None = None
-    code: str | None = None
-    callback_hash: str | None = None
-    heartbeat_at: float | None = None
-    progress: float | None = None
-    note: str | None = None
     waiting_since: float | None = None
     key: str | None = None
-    redriven_at: float | None = None
     workflow_redriven_at: float | None = None
     caught_up: bool = False
-    idempotency_key: str | None = None
     expires_at: int | None = None
-    earlier: tuple[Attempt, ...] = ()
     round: int = 0
     called_until: float | None = None
-    redriven_from: str = ""
 
     @property
     def age_from(self) -> float:
@@ -174,6 +248,9 @@ class Record(OfRun):
     def lateness(self) -> float | None:
         """Seconds from the due second to the first start. None before the first start."""
         return None if self.first_started_at is None else self.first_started_at - self.due
+
+
+# A required field whose name is in `StateParts` needs `field()`: otherwise its default would be None.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,9 +272,11 @@ class Alive(Record):
     requested cancellation.
     """
 
-    started_at: float
+    attempts: Attempts = field()
+    failure: Failure | None = None
     deadlines: Deadlines | None = None
     cancel_requested: str | None = None
+    redriven_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +295,7 @@ class Waiting(Alive):
     """The call has returned, and a program works on the run until its callback."""
 
     state = RunState.WAITING
-    deadlines: Deadlines
+    deadlines: Deadlines = field()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,17 +305,20 @@ class Retrying(Record):
     """
 
     state = RunState.RETRYING
-    started_at: float
-    finished_at: float
+    attempts: Attempts = field()
+    failure: Failure | None = None
+    finished_at: float = field()
     not_before: float
     wait: GateWait | None = None
+    redriven_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Final(Record):
     """The run has ended. Only a redrive changes this state. `notified`: the actions after its end are completed."""
 
-    cancel_requested: str | None = None
+    attempts: Attempts | None = None
+    redriven_at: float | None = None
     notified: bool = False
 
 
@@ -247,8 +329,9 @@ class Succeeded(Final):
     """
 
     state = RunState.SUCCEEDED
-    started_at: float
-    finished_at: float
+    attempts: Attempts = field()
+    finished_at: float = field()
+    cancel_requested: str | None = None
     result: object = None
     result_key: str | None = None
     result_bytes: int | None = None
@@ -261,8 +344,10 @@ class Dead(Final):
     """The run failed permanently, for this reason."""
 
     state = RunState.DEAD
-    reason: str
-    finished_at: float
+    reason: str = field()
+    finished_at: float = field()
+    failure: Failure | None = None
+    cancel_requested: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,8 +355,10 @@ class Cancelled(Final):
     """The run was ended, or prevented from starting, for this reason."""
 
     state = RunState.CANCELLED
-    reason: str
-    finished_at: float
+    reason: str = field()
+    finished_at: float = field()
+    failure: Failure | None = None
+    cancel_requested: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,9 +366,10 @@ class Skipped(Final):
     """The run was skipped, for this reason."""
 
     state = RunState.SKIPPED
-    reason: str
+    reason: str = field()
 
 
+_PART_NAMES = ("attempts", "failure", "deadlines", "wait")
 AliveRun = TypeVar("AliveRun", bound=Alive)
 
 Run: TypeAlias = Queued | Running | Waiting | Retrying | Succeeded | Dead | Cancelled | Skipped
@@ -289,33 +377,15 @@ Run: TypeAlias = Queued | Running | Waiting | Retrying | Succeeded | Dead | Canc
 STATES: Mapping[RunState, type[Run]] = MappingProxyType(
     {each.state: each for each in (Queued, Running, Waiting, Retrying, Succeeded, Dead, Cancelled, Skipped)}
 )
+PARTS: Mapping[RunState, Mapping[str, bool]] = MappingProxyType(
+    {
+        state: {each.name: each.default is MISSING for each in fields(kind) if each.name in _PART_NAMES}
+        for state, kind in STATES.items()
+    }
+)
+"""The parts of each state: whether its records must have the part, or only may."""
+
 _FINAL = frozenset(state for state, each in STATES.items() if issubclass(each, Final))
-
-
-def finished_at(run: Run) -> float | None:
-    """Return the time when the run or its last attempt ended (UTC seconds). None if it has not ended or never
-    started.
-    """
-    match run:
-        case Retrying() | Succeeded() | Dead() | Cancelled():
-            return run.finished_at
-        case Queued() | Running() | Waiting() | Skipped():
-            return None
-
-
-def reason_of(run: Record) -> str | None:
-    """Return the reason why the run ended. None if it has not ended, or succeeded."""
-    return run.reason if isinstance(run, Dead | Cancelled | Skipped) else None
-
-
-def cancel_requested(run: Run) -> str | None:
-    """Return the reason for the requested cancellation, or None if it was not requested."""
-    return None if isinstance(run, Queued | Retrying) else run.cancel_requested
-
-
-def gate_wait(run: Run) -> GateWait | None:
-    """Return the wait of a run that a gate makes wait until a known instant."""
-    return run.wait if isinstance(run, Queued | Retrying) else None
 
 
 def state_since(run: Run) -> float:
@@ -324,22 +394,24 @@ def state_since(run: Run) -> float:
     """
     match run:
         case Running() | Waiting():
-            return run.started_at
+            return run.attempts.started_at
         case Queued():
             since = run.waiting_since
         case _:
-            since = finished_at(run)
+            since = run.finished_at
     return float(max(run.due, run.through or 0)) if since is None else since
 
 
 def is_listed(run: Run) -> bool:
-    """Return whether the run is listed across jobs (RunStore.by_state)."""
-    return run.listed if isinstance(run, Running) else run.state in LISTED
+    """Return whether the run is listed across jobs (RunStore.by_state): every run with a record, except a RUNNING run
+    whose call is short.
+    """
+    return run.listed if isinstance(run, Running) else True
 
 
 def heartbeat_until(run: Run) -> float | None:
     """Return the time by which the next heartbeat must arrive (UTC seconds); None if no heartbeat is expected."""
-    return run.deadlines.heartbeat_until if isinstance(run, Alive) and run.deadlines is not None else None
+    return None if run.deadlines is None else run.deadlines.heartbeat_until
 
 
 def is_written_as(run: Run, other: Run) -> bool:
@@ -369,37 +441,35 @@ def attempts_of(run: Run) -> tuple[Attempt, ...]:
     """Return the attempts of a run, oldest first, at most MAX_ATTEMPTS. Attempts that did not fit into the record are
     missing.
     """
-    if run.attempt == 0 or _is_listed(run):
-        return run.earlier
-    return (*run.earlier, _last(run))[-MAX_ATTEMPTS:]
+    attempts = run.attempts
+    if attempts is None:
+        return ()
+    return attempts.earlier if attempts.is_listed else (*attempts.earlier, _last(run, attempts))[-MAX_ATTEMPTS:]
 
 
-def earlier_than_next(run: Run) -> tuple[Attempt, ...]:
-    """Return `Run.earlier` for a record that no longer describes the current attempt, which is added to the list."""
-    if run.attempt == 0 or _is_listed(run):
-        return run.earlier
-    last = _last(run)
+def with_last_listed(attempts: Attempts, run: Run) -> Attempts:
+    """Return the attempts of `run` for a record that no longer describes the last one, which is added to the list."""
+    if attempts.is_listed:
+        return attempts
+    last = _last(run, attempts)
     if last.outcome is None:  # another worker takes the run over: the first one never recorded the end
         last = Attempt(last.number, last.started_at, None, AttemptOutcome.LOST, LOST_ERROR, LOST)
-    return (*run.earlier, last)[-MAX_ATTEMPTS:]
+    return replace(attempts, earlier=(*attempts.earlier, last)[-MAX_ATTEMPTS:])
 
 
 def attempt_started_at(run: Run) -> float | None:
     """Return the start of the attempt that is in progress, or that ended at `finished_at` (UTC seconds). None if there
     is no such attempt.
     """
-    return None if run.attempt == 0 or _is_listed(run) else run.started_at
+    return None if run.attempts is None or run.attempts.is_listed else run.attempts.started_at
 
 
-def _is_listed(run: Run) -> bool:
-    return bool(run.earlier) and run.earlier[-1].number == run.attempt
-
-
-def _last(run: Run) -> Attempt:
+def _last(run: Run, attempts: Attempts) -> Attempt:
     """Return the attempt that the record describes."""
 
-    def ended(outcome: AttemptOutcome, error: str | None = None, code: str | None = None) -> Attempt:
-        return Attempt(run.attempt, run.started_at, finished_at(run), outcome, error and error[:MAX_ERROR], code)
+    def ended(outcome: AttemptOutcome, failure: Failure | None = None) -> Attempt:
+        error, code = (None, None) if failure is None else (failure.error[:MAX_ERROR], failure.code)
+        return Attempt(attempts.attempt, attempts.started_at, run.finished_at, outcome, error, code)
 
     match run:
         case Succeeded():
@@ -407,10 +477,9 @@ def _last(run: Run) -> Attempt:
         case Cancelled() | Skipped():
             return ended(AttemptOutcome.CANCELLED)
         case Retrying() | Dead():
-            outcome = AttemptOutcome.LOST if run.code == LOST else AttemptOutcome.FAILED
-            return ended(outcome, run.error, run.code)
+            return ended(AttemptOutcome.LOST if run.code == LOST else AttemptOutcome.FAILED, run.failure)
         case Queued() | Running() | Waiting():
-            return Attempt(run.attempt, run.started_at, None, None)
+            return Attempt(attempts.attempt, attempts.started_at, None, None)
 
 
 def deaths_in_a_row(runs: Iterable[Run], *, since: float) -> int:

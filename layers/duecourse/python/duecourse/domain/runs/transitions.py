@@ -12,7 +12,7 @@ a record or message belongs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields, replace
 from functools import partial
@@ -71,13 +71,17 @@ from duecourse.domain.runs.overlap import LOST_SECONDS
 from duecourse.domain.runs.states import (
     LOST,
     LOST_ERROR,
+    STATES,
     Alive,
     AliveRun,
     Attempt,
     AttemptOutcome,
+    Attempts,
+    Callback,
     Cancelled,
     Dead,
     Deadlines,
+    Failure,
     Final,
     GateWait,
     Queued,
@@ -88,8 +92,7 @@ from duecourse.domain.runs.states import (
     Skipped,
     Succeeded,
     Waiting,
-    cancel_requested,
-    earlier_than_next,
+    with_last_listed,
 )
 from duecourse.domain.targets.targets import Failed, Outcome, Returned, WorkflowTarget
 from duecourse.limits import MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
@@ -268,8 +271,8 @@ def _ended_job(request: StartRequest, job: Job, context: AttemptContext, now: fl
     started, because lanes do not keep the order. The earlier run may start, unless it is so old that its record may
     have expired.
     """
-    kept = context.expires_at - now
-    if job.state is JobState.ACTIVE or (job.state is JobState.COMPLETED and now < late_since(request) + kept):
+    until = late_since(request) + context.expires_at - now
+    if job.state is JobState.ACTIVE or (job.state is JobState.COMPLETED and now < until):
         return None
     return Drop(f"the job is {job.state}")
 
@@ -372,10 +375,10 @@ def go_on(request: StartRequest, job: JobSnapshot, run: Run, context: AttemptCon
         case Dead() | Waiting() | Retrying() if _continued_first(request, run) and isinstance(job, Job):
             if held := held_by_pause(request, job, now):
                 return held
-            ended = Attempt(run.attempt, run.started_at, now, AttemptOutcome.CANCELLED)
-            earlier = (*run.earlier, ended) if isinstance(run, Waiting) else run.earlier
-            attempts = run.attempt + job.attempts_allowed
-            again = replace(run, attempts_allowed=attempts, redriven_at=now, earlier=earlier)
+            again = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=now)
+            if isinstance(again, Waiting):
+                ended = Attempt(run.attempt, run.started_at, now, AttemptOutcome.CANCELLED)
+                again = replace(again, attempts=replace(again.attempts, earlier=(*again.attempts.earlier, ended)))
             reason = "redriven, after a redriven step continued it"
             return started(run, request, job, context, now, reason, again)
         case Dead() if run.message_id == context.message_id:
@@ -405,7 +408,7 @@ def redriven(request: StartRequest, run: Run, context: AttemptContext) -> bool:
     second delivery of a message that was redriven before is not a redrive.
     """
     returned = wrote(request, run) and not carries(request, run, context.message_id)
-    doubled = context.message_id in run.redriven_from.split()
+    doubled = run.attempts is not None and context.message_id in run.attempts.redriven_from.split()
     return isinstance(run, Dead) and ((returned and not doubled) or asked_again(request, run))
 
 
@@ -471,7 +474,7 @@ def _take_over(request: StartRequest, job: JobSnapshot, run: Running, context: A
         return Transition(cancelled(run, run.cancel_requested, now, context), run, "cancelled in the meantime")
     once = job.delivery is Delivery.AT_MOST_ONCE
     if once or run.attempt >= run.attempts_allowed:
-        lost = replace(run, error=run.error or LOST_ERROR, code=LOST, nonce=request.nonce)
+        lost = replace(run, failure=Failure(run.error or LOST_ERROR, LOST), nonce=request.nonce)
         return Transition(dead(lost, "lost", now, context), run, "the last attempt's worker vanished")
     start = started(run, request, job, context, now, "taken over")
     # The deadline of a workflow counts from its start, not from that of the worker that continues it.
@@ -512,7 +515,7 @@ def _wait(run: Running, deadlines: Deadlines, job: Job, now: float) -> Transitio
 
 
 def _fail(run: Running | Waiting, job: JobSnapshot, failed: Failed, now: float, draw: float) -> Transition:
-    failing = replace(run, error=failed.error, code=failed.code)
+    failing = replace(run, failure=Failure(failed.error, failed.code))
 
     def end(reason: str, because: str) -> Transition:
         return Transition(dead(failing, reason, now), run, because)
@@ -658,8 +661,8 @@ def _deadline(
 
 
 def _rescheduled(event: DeadlineCame, run: Running | Waiting, until: float, reason: str) -> Decision:
-    """Decide to reschedule only one of several copies of the message. Otherwise each copy would send a successor at
-    every heartbeat.
+    """Decide to reschedule only the message whose id is in the record. Otherwise each copy of the message would send a
+    successor at every heartbeat.
     """
     armed = None if run.deadlines is None else run.deadlines.deadline_message_id
     if event.deadline_message_id is not None and armed is not None and event.deadline_message_id != armed:
@@ -674,7 +677,8 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
             ended = run.finished_at if isinstance(run, Cancelled) else now
             return carried(cancel(run, event.reason, ended), event.request, context)
         case Dead() if event.reason == WORKFLOW_OVER and _is_to_run_again(event.request, run):
-            over = replace(cancelled(run, event.reason, now), earlier=earlier_than_next(run))
+            attempts = run.attempts and with_last_listed(run.attempts, run)
+            over = replace(cancelled(run, event.reason, now), attempts=attempts)
             return carried(Transition(over, run, event.reason), event.request, context)
         case Cancelled():
             return FollowUp(run, "already CANCELLED")
@@ -770,17 +774,10 @@ def decide_step_start(
         return started(None, request, job, context, now, "it is ready to start", new)
     if not withdrawn:
         return Withdraw(run, run.round + 1, "it is ready after all")
-    again = replace(
-        run,
-        attempts_allowed=run.attempt + job.attempts_allowed,
-        redriven_at=now,
-        workflow_redriven_at=turn.workflow_redriven_at,
-        round=turn.round,
-        error=None,
-        code=None,
-        earlier=earlier_than_next(run),
-    )
-    return started(run, request, job, context, now, "it is ready to start", again)
+    allowed, redriven_at = run.attempt + job.attempts_allowed, turn.workflow_redriven_at
+    again = replace(run, attempts_allowed=allowed, workflow_redriven_at=redriven_at, round=turn.round)
+    start = started(run, request, job, context, now, "it is ready to start", again)
+    return replace(start, run=replace(start.run, redriven_at=now, failure=None))
 
 
 def _skipped(
@@ -796,9 +793,8 @@ def _skipped(
         return not_run(request, job, context, reason)
     if isinstance(run, Skipped) and (run.reason, run.round) == (reason, max(run.round, turn.round)):
         return FollowUp(run, f"already {run.state}")
-    never = skipped(replace(run, earlier=earlier_than_next(run)), reason, context)
-    fresh = replace(never, round=max(run.round + 1, turn.round), error=None, code=None, cancel_requested=None)
-    return Transition(fresh, run, reason)
+    attempts, in_round = run.attempts and with_last_listed(run.attempts, run), max(run.round + 1, turn.round)
+    return Transition(replace(skipped(run, reason, context), attempts=attempts, round=in_round), run, reason)
 
 
 def decide_evaluated(
@@ -817,7 +813,7 @@ def decide_evaluated(
         case Dead() if run.reason != STEPS_FAILED:
             return Drop("the workflow's run ended for another reason; only its own redrive continues it")
         case Dead() if outcome is WorkflowOutcome.FAILED and event.error not in (None, run.error):
-            named = replace(run, error=event.error, fencing_token=context.fencing_token)
+            named = replace(run, failure=Failure(event.error, run.code), fencing_token=context.fencing_token)
             return Transition(named, run, "other steps of it are dead now")
         case Dead() | Succeeded() if goes_on(run, outcome) and isinstance(job, Job):
             # The workflow's run was not redriven itself: its other dead steps stay dead.
@@ -846,14 +842,14 @@ def _alive_workflow(
     match event.outcome:
         case WorkflowOutcome.OPEN:
             return Drop("some of its steps have not ended")
-        case WorkflowOutcome.DONE:
+        case WorkflowOutcome.DONE if not isinstance(run, Running) or run.redriven_at is None:
             return carried(succeed(run, None, now), event.request, context)
         case WorkflowOutcome.FAILED if isinstance(run, Waiting):
-            failed = replace(run, error=event.error, code="workflow.failed")
+            failed = replace(run, failure=Failure(event.error or "", "workflow.failed"))
             return carried(Transition(dead(failed, STEPS_FAILED, now), run, "steps failed"), event.request, context)
-        case WorkflowOutcome.FAILED:
-            # Its worker may be about to redrive the failed steps. A worker that died or was rejected before that tries
-            # again.
+        case WorkflowOutcome.DONE | WorkflowOutcome.FAILED:
+            # Its worker may be about to redrive the failed steps, also those that may fail. A worker that died or was
+            # rejected before that tries again.
             again = max(now + MIN_PAUSE_SECONDS, run.not_before if isinstance(run, Retrying) else 0.0)
             return RetryLater(again, "its steps are being started")
         case other:
@@ -925,7 +921,7 @@ def _given_up(
     """End a run that no message carries. It is cancelled if its cancellation was requested or its job is deleted, and
     dead otherwise.
     """
-    asked = cancel_requested(run)
+    asked = run.cancel_requested
     if asked is not None or not isinstance(own_job(job, run), Job):
         reason = asked or "deleted"
         return Transition(cancelled(run, reason, now, context), run, reason)
@@ -958,10 +954,9 @@ def _dead(event: DeadLettered, run: Run, context: AttemptContext, now: float) ->
     """Return the run as dead and carried by this message. After a redrive in the SQS console, the message returns under
     another id and the run starts again.
     """
-    failed = replace(
-        run, error=run.error or DEAD_LETTERED_ERROR, code=run.code or DEAD_LETTERED, nonce=event.request.nonce
-    )
-    over = replace(dead(failed, DEAD_LETTERED, now, context), expires_at=context.expires_at)
+    failure = Failure(run.error or DEAD_LETTERED_ERROR, run.code or DEAD_LETTERED)
+    over = dead(run, DEAD_LETTERED, now, context)
+    over = replace(over, failure=failure, nonce=event.request.nonce, expires_at=context.expires_at)
     return Transition(over, run, DEAD_LETTERED)
 
 
@@ -987,9 +982,10 @@ def _redriven_from(run: Run, context: AttemptContext) -> str:
     """Return the messages that carried the run before, so that a late second delivery of such a message does not count
     as a redrive.
     """
+    before = "" if run.attempts is None else run.attempts.redriven_from
     if not isinstance(run, Dead) or run.message_id in ("", context.message_id):
-        return run.redriven_from
-    return " ".join([*run.redriven_from.split(), run.message_id][-MAX_REDRIVEN_FROM:])
+        return before
+    return " ".join([*before.split(), run.message_id][-MAX_REDRIVEN_FROM:])
 
 
 def started(
@@ -1014,35 +1010,30 @@ def _begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, n
     The callback's token and deadlines are stored before the call, since the callback may arrive before the call
     returns. Until then the first heartbeat's deadline includes the timeout of the call.
     """
-    attempt, expires_at, callback_hash, deadlines = run.attempt + 1, context.expires_at, None, None
+    attempt = 1 if run.attempts is None else run.attempts.attempt + 1
+    expires_at, callback, deadlines = context.expires_at, None, None
     match job.completion:
         case Completion.RESPONSE:
             pass
         case Completion.CALLBACK:
             beat = None if job.heartbeat_seconds is None else now + job.timeout_seconds + job.heartbeat_seconds
             deadlines = Deadlines(now + job.completion_seconds, beat)
-            callback_hash = CallbackToken(run.tenant, attempt, context.secret).hash
+            callback = Callback(CallbackToken(run.tenant, attempt, context.secret).hash)
             expires_at += job.completion_seconds
         case other:
             assert_never(other)
+    before = Attempts(attempt, now, now) if run.attempts is None else with_last_listed(run.attempts, run)
+    sent_from = _redriven_from(run, context)
     return becomes(run, Running)(
-        attempt=attempt,
+        attempts=replace(before, attempt=attempt, started_at=now, callback=callback, redriven_from=sent_from),
+        # A workflow's run reports how its steps ended, which its next attempt can change.
+        failure=None if run.is_workflow else run.failure,
+        cancel_requested=None,
         fencing_token=context.fencing_token,
         message_id=context.message_id,
         nonce=request.nonce,
-        first_started_at=run.first_started_at if run.first_started_at is not None else now,
-        started_at=now,
         expires_at=expires_at,
-        callback_hash=callback_hash,
         key=None,  # set by the worker once the run has a place of its key
-        heartbeat_at=None,
-        progress=None,
-        note=None,
-        redriven_from=_redriven_from(run, context),
-        earlier=earlier_than_next(run),
-        # A workflow's run reports how its steps ended, which its next attempt can change.
-        error=None if run.is_workflow else run.error,
-        code=None if run.is_workflow else run.code,
         lease_until=context.lease_until,
         deadlines=deadlines,
     )
@@ -1050,32 +1041,36 @@ def _begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, n
 
 def begun_at(run: Running, now: float) -> Running:
     """Return the start as one at `now`. A gate has held the run since the decision; its time begins with the call."""
-    held, deadlines = now - (run.started_at or now), run.deadlines
+    attempts, deadlines = run.attempts, run.deadlines
+    held = now - attempts.started_at
     if deadlines is not None:
         beat = None if deadlines.heartbeat_until is None else deadlines.heartbeat_until + held
         deadlines = replace(deadlines, waiting_until=deadlines.waiting_until + held, heartbeat_until=beat)
-    first = now if run.first_started_at == run.started_at else run.first_started_at
-    return replace(run, started_at=now, first_started_at=first, deadlines=deadlines)
+    first = now if attempts.first_started_at == attempts.started_at else attempts.first_started_at
+    return replace(run, attempts=replace(attempts, started_at=now, first_started_at=first), deadlines=deadlines)
 
 
 AnyRun = TypeVar("AnyRun", bound=Run)
 Fields = ParamSpec("Fields")
-_SHARED = tuple(field.name for field in fields(Record))
+_KEPT = {each.name for each in fields(Record)} | {"attempts", "failure", "cancel_requested", "redriven_at"}
+_CARRIED: Mapping[object, tuple[str, ...]] = {
+    kind: tuple(each.name for each in fields(kind) if each.name in _KEPT) for kind in STATES.values()
+}
+"""The fields of each state that are not bound to it: a record takes them from the record before."""
 
 
 def becomes(run: Run, state: Callable[Concatenate[RunIdentity, Lane, Fields], AnyRun]) -> Callable[Fields, AnyRun]:
-    """Return the constructor of a state, whose defaults for the fields of every state are those of the record `run`."""
-    return partial(state, **{name: getattr(run, name) for name in _SHARED})
-
-
-def _not_begun(run: Running) -> Queued:
-    """Return the run as waiting for its first attempt, which did not begin."""
-    return becomes(run, Queued)(attempt=0, first_started_at=None, started_at=None, callback_hash=None)
+    """Return the constructor of a state, whose defaults are the values of the record `run`, as far as the state has
+    them.
+    """
+    return partial(state, **{name: getattr(run, name) for name in _CARRIED[state]})
 
 
 def queued(run: Running, now: float, key: str | None = None) -> Queued:
-    """Return the record of a run that must enter the wait queue of its job, or of its key, before its first attempt."""
-    return replace(_not_begun(run), waiting_since=now, key=key)
+    """Return the record of a run that must enter the wait queue of its job, or of its key, before its first attempt,
+    which did not begin.
+    """
+    return becomes(run, Queued)(waiting_since=now, key=key)
 
 
 def waits_at_gate(start: Start, wait: GateWait, not_before: float, now: float) -> Run | None:
@@ -1085,7 +1080,7 @@ def waits_at_gate(start: Start, wait: GateWait, not_before: float, now: float) -
     run, standing = start.run, start.continued
     match standing:
         case None | Queued():
-            waits: Queued | Retrying = _not_begun(run)
+            waits: Queued | Retrying = becomes(run, Queued)()
         case Retrying() as before:
             waits = replace(before, key=run.key, fencing_token=run.fencing_token)
         case _:
@@ -1126,41 +1121,40 @@ def rewritten(run: AliveRun, token: str) -> AliveRun:
 
 def waiting(run: Running, deadlines: Deadlines) -> Waiting:
     """Return the run after its call has returned."""
-    asked = run.cancel_requested
-    return becomes(run, Waiting)(started_at=run.started_at, deadlines=deadlines, cancel_requested=asked)
+    return becomes(run, Waiting)(attempts=run.attempts, deadlines=deadlines)
 
 
 def retrying(run: Running | Waiting, now: float, not_before: float) -> Retrying:
     """Return the run after a failed attempt. The next attempt starts at `not_before` (UTC seconds)."""
-    return becomes(run, Retrying)(started_at=run.started_at, finished_at=now, not_before=not_before)
+    return becomes(run, Retrying)(attempts=run.attempts, finished_at=now, not_before=not_before)
 
 
 def succeeded(run: Running | Waiting | Retrying, result: object, now: float) -> Succeeded:
     """Return the run as succeeded, even if its cancellation was requested in the meantime."""
-    over, since, asked = becomes(_over(run, None), Succeeded), run.started_at, cancel_requested(run)
-    return over(started_at=since, finished_at=now, result=result, error=None, code=None, cancel_requested=asked)
+    attempts = with_last_listed(run.attempts, run) if isinstance(run, Retrying) else run.attempts
+    return becomes(run, Succeeded)(attempts=attempts, finished_at=now, result=result)
 
 
 def dead(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Dead:
     """Return the run as dead. `by` is the message that writes the record; by default the message that carries the
     attempt.
     """
-    return becomes(_over(run, by), Dead)(reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
+    return becomes(_over(run, by), Dead)(reason=reason, finished_at=now)
 
 
 def cancelled(run: Run, reason: str, now: float, by: AttemptContext | None = None) -> Cancelled:
     """Return the run as cancelled. `by` is the same as in `dead`."""
-    return becomes(_over(run, by), Cancelled)(reason=reason, finished_at=now, cancel_requested=cancel_requested(run))
+    return becomes(_over(run, by), Cancelled)(reason=reason, finished_at=now)
 
 
 def skipped(run: Run, reason: str, by: AttemptContext | None = None) -> Skipped:
     """Return the run as skipped. `by` is the same as in `dead`."""
-    return becomes(_over(run, by), Skipped)(reason=reason, cancel_requested=cancel_requested(run))
+    return becomes(_over(run, by), Skipped)(reason=reason)
 
 
 def _over(run: Run, by: AttemptContext | None) -> Run:
     if isinstance(run, Retrying):  # it ends after its last attempt, which is moved to `earlier`
-        run = replace(run, earlier=earlier_than_next(run))
+        run = replace(run, attempts=with_last_listed(run.attempts, run))
     return run if by is None else replace(run, fencing_token=by.fencing_token, message_id=by.message_id)
 
 
@@ -1171,8 +1165,7 @@ def not_run(request: StartRequest, job: JobSnapshot, context: AttemptContext, re
 
 def refused(start: Start, reason: str, because: str) -> Transition:
     """Return the record of a run that may not start because of another run."""
-    never = replace(skipped(start.run, reason), attempt=0, first_started_at=None, started_at=None, callback_hash=None)
-    return Transition(never, start.previous, because)
+    return Transition(replace(skipped(start.run, reason), attempts=None), start.previous, because)
 
 
 def known_occurrences(request: StartRequest, job: JobSnapshot) -> Occurrences | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.calendars import Window
 from duecourse.domain.jobs.job import Completion, Job, RetryPolicy
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import Budget
@@ -84,10 +85,10 @@ def graph_faults(steps: Sequence[Step], budget: Budget) -> list[WorkflowFault]:
 
 
 def time_faults(
-    steps: Sequence[Step], schedule: ScheduleSpec, exclude: Sequence[str], now: int, budget: Budget
+    steps: Sequence[Step], schedule: ScheduleSpec, exclude: tuple[Window, ...], now: int, budget: Budget
 ) -> list[WorkflowFault]:
     """Return the faults of the steps' expressions, for a workflow with a valid schedule."""
-    faults, whole = [], occurrences_of("", "", schedule, exclude=tuple(exclude))
+    faults, whole = [], occurrences_of("", "", schedule, exclude=exclude)
     for step in steps:
         for name, expression in (("not_before", step.not_before), ("only", step.only)):
             if expression is None:

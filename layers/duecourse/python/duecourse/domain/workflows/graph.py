@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.decision import WORKFLOW_OVER, Readiness
-from duecourse.domain.runs.states import Run, Succeeded, reason_of
+from duecourse.domain.runs.states import Run, Succeeded
 from duecourse.domain.runs.transitions import stopped_by_workflow
 from duecourse_schedules import ScheduleSpec
 from duecourse_schedules.schedule import Occurrences, occurrences_of
@@ -56,7 +56,7 @@ def end_of(run: Run) -> StepOutcome:
         return StepOutcome.SUCCEEDED
     if not stopped_by_workflow(run):
         return StepOutcome.FAILED
-    return StepOutcome.ABORTED if reason_of(run) in _ABORTED else StepOutcome.SKIPPED
+    return StepOutcome.ABORTED if run.reason in _ABORTED else StepOutcome.SKIPPED
 
 
 def end_by(readiness: Readiness) -> StepOutcome:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from duecourse.domain.runs.decision import WORKFLOW_OVER, Readiness
-from duecourse.domain.runs.states import Cancelled, Run, finished_at
+from duecourse.domain.runs.states import Cancelled, Run
 from duecourse.domain.runs.transitions import goes_on
 from duecourse.domain.workflows.graph import Graph, Step, StepOutcome, StepOutcomes, end_of, numbers_in
 from duecourse.domain.workflows.state import WorkflowState
@@ -61,7 +61,7 @@ class WorkflowRunView:
         """
         number = self.graph.numbers[step.step.id]
         upstream = (self.steps[each].current for each in numbers_in(self.graph.upstream[number]))
-        ended = [finished_at(each) for each in upstream if each is not None]
+        ended = [each.finished_at for each in upstream if each is not None]
         own = self.graph.not_before(number, self.run.occurrence, self.run.suffix)
         known = [at for at in (self.run.started_at, own, *ended) if at is not None]
         return None if self.run.started_at is None else int(max(known))

@@ -25,7 +25,7 @@ from duecourse.domain.ids import RunIdentity
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS, HOLD_SECONDS
 from duecourse.domain.jobs.cursor import Cursor, Firing, Plan, SkippedRange, plan
 from duecourse.domain.jobs.document import ChangeAction, changed
-from duecourse.domain.jobs.job import Deadline, EventKind, Job, MissedMode, Precision
+from duecourse.domain.jobs.job import Deadline, EventKind, Job, Lane, MissedMode, Precision
 from duecourse.domain.jobs.pause import PauseChange, is_over, resume_as_planned
 from duecourse.domain.runs.coverage import OccurrenceRange, left_to_resume, unrecorded
 from duecourse.domain.runs.states import Run, Skipped
@@ -46,6 +46,7 @@ from duecourse.ports import (
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_over
 from duecourse.usecases.report import UNREADABLE, Report, format_error
+from duecourse.usecases.run_counts import RunCounts
 from duecourse.usecases.write_retry import WriteRetry
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
@@ -60,6 +61,12 @@ MAX_RECORDS = 50
 of 100 writes.
 """
 
+CATCH_UP_RUNS = 60
+"""How many caught-up runs of a lane a round sends to the queue for seats; the others go through the bulk queue, so that
+a catch-up does not delay the runs of other tenants that are due. If each call takes a minute, as many runs of each of
+16 shards occupy the 100 workers of a lane (stage prod) for a minute.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Skipping:
@@ -68,6 +75,7 @@ class Skipping:
     runs: RunStore
     clock: Clock
     run_retention_days: int
+    counts: RunCounts
 
     def records(self, cursor: Cursor, ranges: Iterable[SkippedRange]) -> tuple[Run, ...]:
         """Return the records of ranges that `cursor` passes, for the parts that have no record yet. Some occurrences
@@ -265,7 +273,10 @@ def end_pause(jobs: JobStore, skipping: Skipping, job: Job, cursor: Cursor, chan
     """
     records = skipping.records(cursor, change.skipped)
     record = changed(ChangeAction.RESUMED, job, change.job, None, PAUSE_ENDED)
-    return jobs.change(job, cursor, change.job, change.cursor, records, record)
+    if not jobs.change(job, cursor, change.job, change.cursor, records, record):
+        return False
+    skipping.counts.add_skipped(records)
+    return True
 
 
 def settled(jobs: JobStore, skipping: Skipping, job: Job, cursor: Cursor, now: float) -> bool:
@@ -344,6 +355,7 @@ class Claiming:
         skipped = sum(record.count for record in records)
         missed = skipped + sum(firing.count for firing in made.firings if firing.caught_up)
         report.counts["Skipped"] += skipped
+        self.skipping.counts.add_skipped(records)
         for record in records:
             self._announce(record, report)
         if missed:
@@ -380,10 +392,17 @@ ALIGNED_SECONDS = 0.15
 
 
 def outgoing(
-    cursor: Cursor, plan: Plan, *, now: float, nonce: Callable[[], str], correlation_id: str | None = None
+    cursor: Cursor,
+    plan: Plan,
+    *,
+    now: float,
+    nonce: Callable[[], str],
+    correlation_id: str | None = None,
+    crowded: bool = False,
 ) -> list[Outgoing]:
     """Return one message per firing, each with the delay that makes it visible at its due second if it is sent at
-    `now`. `correlation_id` identifies the request or round that enqueues the messages.
+    `now`. `correlation_id` identifies the request or round that enqueues the messages. `crowded`: caught-up runs go
+    through the bulk queue.
     """
     over = plan.cursor.occurrence is None and plan.cursor.error is None
     final = plan.firings[-1] if plan.firings and over else None
@@ -391,7 +410,12 @@ def outgoing(
         Outgoing(
             delay_seconds=delay(firing.due, cursor.precision, now),
             message=message(
-                cursor, firing, now=now, nonce=nonce(), final=firing is final, correlation_id=correlation_id
+                replace(cursor, bulk=True) if crowded and firing.caught_up else cursor,
+                firing,
+                now=now,
+                nonce=nonce(),
+                final=firing is final,
+                correlation_id=correlation_id,
             ),
         )
         for firing in plan.firings
@@ -480,6 +504,8 @@ class SendAndClaim:
     shards: int
     correlation_id: str | None = None
     """The correlation id of the messages."""
+    caught_up: Counter[Lane] = field(default_factory=Counter)
+    """The caught-up runs that were sent to the queue for seats, by lane."""
 
     def __call__(
         self, group: list[Planned], retry: WriteRetry, report: Report, *, aligned: bool = True
@@ -507,7 +533,10 @@ class SendAndClaim:
         """Send the messages of a group without claims. Return the cursors whose messages were all accepted."""
         now = self._aligned(group) if aligned else self.clock.now()
         nonce, named = self.randomness.nonce, self.correlation_id
-        batches = [outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named) for p in group]
+        batches = [
+            outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named, crowded=self._is_crowded(p))
+            for p in group
+        ]
         for planned, batch in zip(group, batches, strict=True):
             if planned.cursor.deadlines:
                 zone = planned.cursor.schedule.timezone
@@ -525,6 +554,18 @@ class SendAndClaim:
                 whose = {"tenant": planned.cursor.tenant, "job_id": planned.cursor.job_id}
                 report.add("send_refused", alarming=True, refused=fine.count(False), **whose)
         return sent
+
+    def _is_crowded(self, planned: Planned) -> bool:
+        """Return whether the queue for seats has no room for the caught-up runs of this plan in this round; otherwise
+        count them.
+        """
+        late, lane = sum(firing.caught_up for firing in planned.plan.firings), planned.cursor.lane
+        if planned.cursor.bulk or not late:
+            return False
+        if self.caught_up[lane] + late > CATCH_UP_RUNS:
+            return True
+        self.caught_up[lane] += late
+        return False
 
     def _aligned(self, group: Iterable[Planned]) -> float:
         """Wait for the start of the next second if this makes messages visible at the start of their second. Return the

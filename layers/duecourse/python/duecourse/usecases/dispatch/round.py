@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start, buckets, plan
+from duecourse.limits import ROUND_MARGIN_SECONDS
 from duecourse.ports import BrokenCursor, Clock, Executor, InlineExecutor, Lanes, Randomness, StoreBusyError, Timer
 from duecourse.usecases.dispatch.claim import (
     MIN_GROUP,
@@ -51,6 +52,9 @@ ALIGNED_GROUPS = 16
 """The number of groups of a round that wait for the start of a second. A round with more groups has a backlog and runs
 as fast as the table allows. If it waited, small groups of jobs that fire every few seconds would be claimed too slowly.
 """
+
+LARGE_CATCH_UP = 1_000
+"""The number of missed occurrences above which a round's catch-up causes a ticket."""
 
 TRACE_FRAMES = 8
 """The number of stack frames in the log line of an unexpected error."""
@@ -144,8 +148,12 @@ class _Round:
             error = format_error(problem)
             self.report.add("round_failed", alarming=True, error=error, exception=format_exc(limit=-TRACE_FRAMES))
         self._quarantine_refused()
+        if (missed := self.report.counts["Missed"]) > LARGE_CATCH_UP:
+            self.report.counts["LargeCatchUps"] += 1
+            self.report.add("large_catch_up", alarming=True, missed=missed)
         counts = {metric: count for metric, count in self.report.counts.items() if count}
         self.report.add("dispatched", first_bucket=self.first, complete=complete, counts=counts)
+        self.uses.claiming.skipping.counts.write(self.report, self.retry.deadline + ROUND_MARGIN_SECONDS)
         return self.report
 
     def _walk(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from duecourse.usecases.report import Report, format_error
 
 if TYPE_CHECKING:
     from duecourse.stores.cursors import CursorStore
-    from duecourse.stores.tick_mark import TickMark
+    from duecourse.stores.tick_mark import Overdue, TickMark
 
 GOLDEN = 0.618033988749895
 
@@ -33,6 +33,9 @@ OVERDUE_SECONDS = 120
 the API has just written was due more recently.
 """
 
+SEARCHED_SHARDS = 50
+"""The maximum number of shards that a tick searches for overdue work below the last hour."""
+
 
 def in_turn(shards: int, minute: int) -> list[int]:
     """Return all shards, beginning with a different shard each minute. If a minute is too short to dispatch all shards,
@@ -45,11 +48,11 @@ def in_turn(shards: int, minute: int) -> list[int]:
 @dataclass(frozen=True, slots=True)
 class Look:
     """The result of a tick's check of a shard: whether there is work that wakes it, and work that its rounds should
-    have claimed.
+    have claimed (None: this could not be checked).
     """
 
     wakes: bool
-    overdue: bool = False
+    overdue: bool | None = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +83,12 @@ class Tick:
         if self.watch is not None:
             self.watch.before(report)
         shards = self.cursors.highest_shards(self.shards)
-        woken, marks = in_turn(shards, minute), self._marks(report)
+        woken, (marks, known) = in_turn(shards, minute), self._marks(report)
+        standing = self._known(known, shards, now)
         if marks is not None and now - marks.get("tick", 0.0) <= GAP_SECONDS:
             looks = self.executor.map(lambda shard: self._look(shard, minute, now, report), woken)
             found = dict(zip(woken, looks, strict=True))
+            standing = standing | {shard for shard in woken if found[shard].overdue is not False}
             woken = [shard for shard in woken if found[shard].wakes]
             if overdue := sorted(shard for shard in woken if found[shard].overdue):
                 report.counts["ShardsOverdue"] = len(overdue)
@@ -94,7 +99,7 @@ class Tick:
         report.counts["TicksSent"] = served
         report.counts["TicksRefused"] = len(refused)
         if served:
-            self._mark(now, report)
+            self._mark(now, self._still_overdue(standing, now, report), report)
         facts = {"minute": minute, "shards": shards, "woken": len(woken)}
         if marks is not None and self.watch is not None:
             self.watch.after(minute, marks, report)
@@ -103,13 +108,20 @@ class Tick:
             self.ping.after_tick(report)
         return report
 
-    def _marks(self, report: Report) -> Mapping[str, float] | None:
-        """Return when the tick and the maintenance functions last ended; None if this cannot be read."""
+    def _marks(self, report: Report) -> tuple[Mapping[str, float] | None, Overdue | None]:
+        """Return when the tick and the maintenance functions last ended, and what the last tick found overdue; None if
+        this cannot be read.
+        """
         try:
-            return self.mark.marks()
+            return self.mark.state()
         except Exception as problem:  # noqa: BLE001 - after any error all shards are woken
             report.add("last_tick_not_read", alarming=True, error=format_error(problem))
-            return None
+            return None, None
+
+    @staticmethod
+    def _known(known: Overdue | None, shards: int, now: float) -> Set[int]:
+        """Return the shards that may have overdue work according to the last tick: all, if it is not known."""
+        return frozenset(range(shards)) if known is None or now - known.at > GAP_SECONDS else known.shards
 
     def _look(self, shard: int, minute: int, now: float, report: Report) -> Look:
         """Return whether a round of the shard has work, or must run now, and whether work is overdue. Entries that are
@@ -124,15 +136,36 @@ class Tick:
             return Look(wakes=True, overdue=self._has_due(shard, now, now - OVERDUE_SECONDS))
         except Exception as problem:  # noqa: BLE001 - a shard that cannot be checked is woken
             report.add("shard_not_checked", alarming=True, shard=shard, error=format_error(problem))
-            return Look(wakes=True)
+            return Look(wakes=True, overdue=None)
 
     def _has_due(self, shard: int, now: float, until: float) -> bool:
-        slots = (f"{bucket}/{shard:04d}" for bucket in buckets(bucket_of(now - BUCKET_SECONDS), until))
+        return self._has_due_from(bucket_of(now - BUCKET_SECONDS), shard, until)
+
+    def _has_due_from(self, first: str, shard: int, until: float) -> bool:
+        slots = (f"{bucket}/{shard:04d}" for bucket in buckets(first, until))
         return any(self.cursors.has_due(slot, until) for slot in slots)
 
-    def _mark(self, now: float, report: Report) -> None:
+    def _still_overdue(self, shards: Set[int], now: float, report: Report) -> frozenset[int]:
+        """Return these shards without those that have no overdue work. Ticks only look at the last hour, so a shard
+        with overdue work keeps its mark until a search from its watermark on finds none.
+        """
+
+        def search(shard: int) -> bool:
+            try:
+                watermark = self.cursors.watermark(shard)
+                until = now - OVERDUE_SECONDS
+                return watermark is None or self._has_due_from(watermark, shard, until)
+            except Exception as problem:  # noqa: BLE001 - it is searched again in the next minute
+                report.add("shard_not_searched", alarming=True, shard=shard, error=format_error(problem))
+                return True
+
+        searched = sorted(shards)[:SEARCHED_SHARDS]
+        found = dict(zip(searched, self.executor.map(search, searched), strict=True))
+        return frozenset(shard for shard in shards if found.get(shard, True))
+
+    def _mark(self, now: float, overdue: frozenset[int], report: Report) -> None:
         """Store the time of the tick, after its messages were sent. A tick that reached no shard does not count."""
         try:
-            self.mark.mark(now)
+            self.mark.mark(now, overdue)
         except Exception as problem:  # noqa: BLE001 - only the mark is missing until the next tick
             report.add("tick_not_marked", alarming=True, error=format_error(problem))

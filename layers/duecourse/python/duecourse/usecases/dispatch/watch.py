@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from duecourse.ports import Clock, EventSource, Executor, QueueDepths
+from duecourse.ports import Clock, ConcurrencyQuota, EventSource, Executor, QueueDepths
 from duecourse.usecases.report import Report, format_error
 
 if TYPE_CHECKING:
@@ -33,11 +33,15 @@ MAINTENANCE = ("reconcile", "repair", "audit")
 SOURCE_MINUTES = 15
 """The interval (minutes) at which the archive's event source is examined. The stream keeps records for 24 hours."""
 
+QUOTA_MINUTES = 60
+"""The interval (minutes) at which the account's quota of concurrent executions is compared with the setting."""
+
 
 @dataclass(frozen=True, slots=True)
 class StageWatch:
     """Checks once a minute. `lanes` and `bulk` are the names of the lanes' queues; the bulk queues are checked every
-    other minute. `letters` are all dead-letter queues except the lanes' own.
+    other minute. `letters` are all dead-letter queues except the lanes' own. `account_concurrency` is the setting that
+    the account's quota must not be below.
     """
 
     depths: QueueDepths
@@ -48,6 +52,8 @@ class StageWatch:
     lanes: Sequence[str]
     bulk: Sequence[str]
     letters: Sequence[str]
+    quota: ConcurrencyQuota
+    account_concurrency: int
 
     def before(self, report: Report) -> None:
         """Count a shard queue that still has messages of earlier minutes, before new ones are sent."""
@@ -69,6 +75,8 @@ class StageWatch:
                 self._archive(report)
         except Exception as problem:  # noqa: BLE001 - it looks again in the next minute
             _failed(report, problem)
+        if minute % QUOTA_MINUTES == 0:
+            self._concurrency(report)
 
     def _queues(self, names: Sequence[str], report: Report) -> None:
         unread = self._unread(names)
@@ -102,6 +110,19 @@ class StageWatch:
         if (reason := self.source.problem()) is not None:
             report.counts["ArchiveStopped"] += 1
             report.add("archive_stopped", alarming=True, reason=reason)
+
+    def _concurrency(self, report: Report) -> None:
+        """Compare the account's quota with the setting, from which the maximum of the lanes was derived. A quota that
+        cannot be read is only logged: the permission, or the service, may not exist.
+        """
+        try:
+            executions = self.quota.executions()
+        except Exception as problem:  # noqa: BLE001 - the quota is not needed by anything that runs
+            report.add("quota_not_read", error=format_error(problem))
+            return
+        if executions < self.account_concurrency:
+            report.counts["QuotaBelowSetting"] += 1
+            report.add("quota_below_setting", alarming=True, quota=executions, setting=self.account_concurrency)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,8 @@ class JobBatch:
     def _new(self, asked: Sequence[Asked], outcomes: dict[int, JobOutcome], by: str | None) -> Iterator[Numbered]:
         """Yield the items to write for each job."""
         ids = [draft.id for draft, _ in asked if draft.id is not None]
-        gone = self.jobs.store.gone_among(asked[0][0].tenant, ids) if ids else {}
-        now = self.jobs.clock.now()
+        gone = self.jobs.parts.jobs.gone_among(asked[0][0].tenant, ids) if ids else {}
+        now = self.jobs.parts.clock.now()
         for index, (draft, key) in enumerate(asked):
             try:
                 creation = self.jobs.creation(draft, now, gone.get(draft.id or ""), key, by)
@@ -111,12 +111,12 @@ class JobBatch:
         written. Raises the errors of `JobStore.create_all`, and StoreBusyError if no time is left.
         """
         jobs = self.jobs
-        if jobs.clock.now() > self.until:
+        if jobs.parts.clock.now() > self.until:
             raise StoreBusyError("no time is left")
         taken, seated = jobs.seating.for_all([each.job for each in creations]) if seats else ([], set[str]())
         changes = [placed(PauseChange(each.job, each.cursor), seated=each.job.id in seated) for each in creations]
         new = [replace(each, job=made.job, cursor=made.cursor) for each, made in zip(creations, changes, strict=True)]
-        return dict(jobs.store.create_all(new, taken)), changes
+        return dict(jobs.parts.jobs.create_all(new, taken)), changes
 
     def _refused(self, draft: Draft, key: RequestKey | None, why: Refusal) -> JobOutcome:
         match why:

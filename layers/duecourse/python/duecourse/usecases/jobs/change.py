@@ -10,14 +10,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from duecourse.domain.jobs.calendars import (
-    NO_PAUSE,
-    PAUSE,
-    calendars_of,
-    characters_of,
-    entries_of,
-    id_of,
+    NO_PLANNED_PAUSE,
+    CalendarDays,
+    Window,
+    copies_of,
     pause_of,
-    with_entries,
+    with_pause,
+    written,
 )
 from duecourse.domain.jobs.cursor import Cursor, Plan, cursor_for, plan
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, changed, deleted
@@ -28,16 +27,13 @@ from duecourse.domain.tenants.rate import Budget
 from duecourse.limits import LOST_RACES
 from duecourse.ports import (
     EVERY_JOB,
-    Clock,
     Creation,
     CreationTerms,
     JobFilter,
     JobPage,
     JobQuotaError,
     KeyUsedError,
-    Lanes,
     Listed,
-    Randomness,
     Tasks,
     UsedKey,
 )
@@ -59,11 +55,12 @@ from duecourse.usecases.report import format_error
 from duecourse.usecases.tenants import Seating
 from duecourse_schedules import ScheduleError, ScheduleSpec
 from duecourse_schedules.exclusions import ExclusionError
-from duecourse_schedules.packed import MAX_CALENDAR_CHARACTERS, days_of
+from duecourse_schedules.packed import MAX_CALENDAR_CHARACTERS
 
 if TYPE_CHECKING:
-    from duecourse.stores.jobs import JobStore
+    from duecourse.settings import RoundSettings
     from duecourse.stores.tenants import TenantLimits
+    from duecourse.usecases.parts import Parts
 
 _SLUG_CHARACTERS = 40
 _NONCE_CHARACTERS = 16
@@ -165,11 +162,7 @@ class Jobs:
     targets that jobs can refer to by name. `membership` decides which jobs are steps of a workflow.
     """
 
-    store: JobStore
-    lanes: Lanes
-    clock: Clock
-    randomness: Randomness
-    horizon_seconds: int
+    parts: Parts[RoundSettings]
     tasks: Tasks
     membership: Membership
     limits: JobLimits = field(default_factory=JobLimits)
@@ -177,11 +170,11 @@ class Jobs:
     @property
     def seating(self) -> Seating:
         """The use case that assigns seats."""
-        return Seating(self.store.seats, self.clock, self.limits.seats)
+        return Seating(self.parts.jobs.seats, self.parts.clock, self.limits.seats)
 
     def check(self, spec: ScheduleSpec, exclude: tuple[str, ...] = (), job: Job | None = None) -> None:
         """Check a schedule for `job` (None: a new job), as `domain.jobs.edit.check_schedule`."""
-        check_schedule(spec, exclude, job, self.clock.now(), self.limits.smallest_interval_seconds)
+        check_schedule(spec, exclude, job, self.parts.clock.now(), self.limits.smallest_interval_seconds)
 
     def create(
         self,
@@ -198,12 +191,12 @@ class Jobs:
         JobExistsError, ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError; nothing is written
         then.
         """
-        now = self.clock.now()
-        gone = None if draft.id is None else self.store.gone(draft.tenant, draft.id)
+        now = self.parts.clock.now()
+        gone = None if draft.id is None else self.parts.jobs.gone(draft.tenant, draft.id)
         for _ in range(LOST_RACES):
             new = self.creation(draft, now, gone, key, by)
             job, cursor = replace(new.job, reserved=reserved), new.cursor
-            made = self.seating.create(self.store, job, cursor, new.terms, step=step)
+            made = self.seating.create(self.parts.jobs, job, cursor, new.terms, step=step)
             if made is not None:
                 return self.send(changed_view(made.job, made.cursor), made.cursor, correlation_id)
             if draft.id is not None:
@@ -217,7 +210,7 @@ class Jobs:
         ExclusionError.
         """
         draft = self.with_calendars(draft, None)
-        job = draft.new(draft.id or made_up_id(draft.name, self.randomness.nonce()), now, gone)
+        job = draft.new(draft.id or made_up_id(draft.name, self.parts.randomness.nonce()), now, gone)
         cursor = cursor_for(job, now)
         if cursor.occurrence is None:
             reject_past(job.schedule, job.exclude, now)
@@ -232,35 +225,29 @@ class Jobs:
         had = () if job is None or not draft.schedule.expression else job.exclude  # a plan ends with the schedule
         return replace(draft, exclude=self.excluded(draft.tenant, draft.exclude, had))
 
-    def excluded(self, tenant: str, exclude: tuple[str, ...], had: tuple[str, ...] = ()) -> tuple[str, ...]:
+    def excluded(self, tenant: str, exclude: tuple[Window, ...], had: tuple[Window, ...] = ()) -> tuple[Window, ...]:
         """Return exclusions with the current days of their calendars, and with the planned pause. If the days of a
-        calendar are the same as in `had`, its entry is kept, and so is the planned pause unless `exclude` has another
+        calendar are the same as in `had`, its copy is kept, and so is the planned pause unless `exclude` has another
         one. Raises ScheduleError.
         """
         if not exclude and not had:
             return exclude
-        pause = pause_of(exclude) or pause_of(had)
-        if pause is not None:
-            others = tuple(entry for entry in exclude if not entry.startswith(PAUSE))
-            with_days = self.excluded(tenant, others, tuple(entry for entry in had if not entry.startswith(PAUSE)))
-            return with_days if pause == NO_PAUSE else (*with_days, pause)
-        if not (ids := calendars_of(exclude)):
-            return exclude
-        before, entries = {id_of(entry): entry for entry in entries_of(had)}, list[str]()
-        for index, calendar_id in enumerate(ids):
-            found = self.store.calendars.get(tenant, calendar_id)
+        pause, asked = pause_of(exclude) or pause_of(had), copies_of(exclude)
+        before, copies = {copy.id: copy for copy in copies_of(had)}, list[CalendarDays]()
+        for index, calendar_id in enumerate(copy.id for copy in asked):
+            found = self.parts.jobs.calendars.get(tenant, calendar_id)
             if found is None:
                 remedy = f"create it (duecourse calendars put, PUT /v1/calendars/{calendar_id}), or remove it here"
-                place = index if len(ids) > 1 else None
+                place = index if len(asked) > 1 else None
                 raise ScheduleError("calendar", f'"{calendar_id}" does not exist; {remedy}', place)
-            entry = before.get(calendar_id)
-            entries.append(found.entry if entry is None or days_of(entry) != list(found.exclude) else entry)
-        if (count := characters_of(entries)) > MAX_CALENDAR_CHARACTERS:
+            kept = before.get(calendar_id)
+            copies.append(found.copy if kept is None or kept.days != found.days else kept)
+        if (count := sum(len(copy.days) for copy in copies)) > MAX_CALENDAR_CHARACTERS:
             said = (
                 f"has calendars of {count} bytes in packed form; at most {MAX_CALENDAR_CHARACTERS} in total are allowed"
             )
             raise ScheduleError("calendar", f"{said}; remove past days from them, or use fewer calendars")
-        return with_entries(exclude, entries)
+        return with_pause((*written(exclude), *copies), None if pause == NO_PLANNED_PAUSE else pause)
 
     def repeated(self, tenant: str, key: RequestKey) -> JobView | None:
         """Return the job that was created with this key; None if there is none.
@@ -274,9 +261,9 @@ class Jobs:
 
     def all_repeated(self, tenant: str, keys: Sequence[RequestKey]) -> list[JobView | Exception | None]:
         """Return the result or the error of `repeated` for each key, in order."""
-        now = self.clock.now()
-        used = self.store.used_keys(tenant, [key.digest for key in keys], now=now) if keys else {}
-        jobs = self.store.get_all(tenant, [each.job_id for each in used.values()]) if used else {}
+        now = self.parts.clock.now()
+        used = self.parts.jobs.used_keys(tenant, [key.digest for key in keys], now=now) if keys else {}
+        jobs = self.parts.jobs.get_all(tenant, [each.job_id for each in used.values()]) if used else {}
 
         def repeated(key: RequestKey) -> JobView | Exception | None:
             mine = used.get(key.digest)
@@ -305,17 +292,17 @@ class Jobs:
 
     def get(self, tenant: str, job_id: str) -> JobView:
         """Return one job. Raises JobUnknownError."""
-        job, cursor = self.store.get_both(tenant, job_id)
+        job, cursor = self.parts.jobs.get_both(tenant, job_id)
         if job is None:
             raise JobUnknownError(job_id)
-        return view_of(job, cursor, now=self.clock.now())
+        return view_of(job, cursor, now=self.parts.clock.now())
 
     def history(self, tenant: str, job_id: str, *, limit: int, before: str | None) -> Listed[ChangeRecord, str]:
         """Return a page of changes, newest first. The changes of a deleted job can be read while its records are kept.
         Raises JobUnknownError if there never was a job with that id, or its records have expired.
         """
-        page = self.store.history(tenant, job_id, limit=limit, before=before)
-        if not page.items and before is None and self.store.get(tenant, job_id) is None:
+        page = self.parts.jobs.history(tenant, job_id, limit=limit, before=before)
+        if not page.items and before is None and self.parts.jobs.get(tenant, job_id) is None:
             raise JobUnknownError(job_id)
         return page
 
@@ -330,8 +317,8 @@ class Jobs:
         total: bool = False,
     ) -> JobPage[JobView]:
         """Return jobs whose id sorts after `after`. See JobStore.page."""
-        page = self.store.page(tenant, where, limit=limit, after=after, budget=budget, total=total)
-        now = self.clock.now()
+        page = self.parts.jobs.page(tenant, where, limit=limit, after=after, budget=budget, total=total)
+        now = self.parts.clock.now()
         views = tuple(view_of(job, cursor, now=now) for job, cursor in page.items)
         return JobPage(views, page.following, page.total)
 
@@ -349,14 +336,14 @@ class Jobs:
         changing the job, and the errors of `pay`.
         """
         for _ in range(LOST_RACES):
-            job = unreserved(self.store, self.clock, tenant, job_id)
+            job = unreserved(self.parts.jobs, self.parts.clock, tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
-            now = self.clock.now()
+            now = self.parts.clock.now()
             expected.check(ended(job, now))
             self.membership.keep(job, now)
             pay(job)
-            if self.store.delete(job, deleted_at=now, record=deleted(job, by, now)):
+            if self.parts.jobs.delete(job, deleted_at=now, record=deleted(job, by, now)):
                 return job
         raise JobChangedError(job_id)
 
@@ -364,15 +351,15 @@ class Jobs:
         """Return the plan, at `at` (UTC seconds; None: now), of the occurrences for which the next tick could be too
         late.
         """
-        now = self.clock.now() if at is None else at
-        return plan(cursor, now=now, horizon=min(AT_ONCE_SECONDS, self.horizon_seconds))
+        now = self.parts.clock.now() if at is None else at
+        return plan(cursor, now=now, horizon=min(AT_ONCE_SECONDS, self.parts.settings.horizon_seconds))
 
     def send_ahead(self, made: PauseChange, correlation_id: str | None = None) -> None:
         """Send the occurrences that follow the planned end of a pause if the next dispatch round may be too late for
         them. What was sent before the change `made` is void.
         """
         with suppress(ScheduleError, ExclusionError):
-            ahead = resume_as_planned(made.job, made.cursor, now=self.clock.now())
+            ahead = resume_as_planned(made.job, made.cursor, now=self.parts.clock.now())
             if ahead is not None:
                 self.send(changed_view(ahead.job, ahead.cursor), ahead.cursor, correlation_id)
 
@@ -389,7 +376,7 @@ class Jobs:
         self, ready: Sequence[tuple[JobView, Cursor, Plan]], correlation_id: str | None = None
     ) -> list[Created]:
         """Send the planned firings of several cursors together. Return the result of each job."""
-        now, nonce = self.clock.now(), self.randomness.nonce
+        now, nonce = self.parts.clock.now(), self.parts.randomness.nonce
         messages = [
             outgoing(cursor, planned, now=now, nonce=nonce, correlation_id=correlation_id)
             for _, cursor, planned in ready
@@ -398,7 +385,7 @@ class Jobs:
         error, accepted = None, iter([False] * len(together))
         try:
             if together:
-                accepted = iter(self.lanes.send(together))
+                accepted = iter(self.parts.lanes.send(together))
         except Exception as problem:  # noqa: BLE001 - the jobs are written; the next tick repeats a failed send
             error = format_error(problem)
         sent = [sum(islice(accepted, len(own))) for own in messages]
@@ -436,10 +423,9 @@ class EditJobs:
     created and validated again.
     """
 
+    parts: Parts[RoundSettings]
     jobs: Jobs
-    store: JobStore
     skipping: Skipping
-    clock: Clock
 
     def put(
         self,
@@ -462,8 +448,8 @@ class EditJobs:
         `draft_for` and `Jobs.create`.
         """
         for _ in range(LOST_RACES):
-            job = unreserved(self.store, self.clock, tenant, job_id, reserved)
-            expected.check(None if job is None else ended(job, self.clock.now()))
+            job = unreserved(self.parts.jobs, self.parts.clock, tenant, job_id, reserved)
+            expected.check(None if job is None else ended(job, self.parts.clock.now()))
             draft = draft_for(job)
             try:
                 if job is None:
@@ -473,7 +459,7 @@ class EditJobs:
                 edited = self._edit(job, draft, correlation_id, by, step=step)
             except JobExistsError:
                 # Another request has created the job in between (it is then replaced), or has reserved its id.
-                self.clock.sleep_until(self.clock.now() + RESERVED_WAIT_SECONDS)
+                self.parts.clock.sleep_until(self.parts.clock.now() + RESERVED_WAIT_SECONDS)
                 continue
             if edited is not None:
                 return edited
@@ -493,10 +479,10 @@ class EditJobs:
         as `patch` would write it. Writes nothing. `counters` count the jobs of the tenant. Raises the errors of `put`
         or `patch`, except JobChangedError.
         """
-        job, cursor = self.store.get_both(tenant, job_id)
+        job, cursor = self.parts.jobs.get_both(tenant, job_id)
         if job is None and existing:
             raise JobUnknownError(job_id)
-        now = self.clock.now()
+        now = self.parts.clock.now()
         expected.check(None if job is None else ended(job, now))
         change = self.checked(job_id, job, cursor, self.jobs.with_calendars(draft_for(job), job))
         self.jobs.limits.check_quota(counters, tenant, counted_more(job, change.job))
@@ -510,7 +496,7 @@ class EditJobs:
         `job` and `cursor` are the stored ones (None: there is no job). Raises the errors of `put` for the schedule and
         the cursor.
         """
-        now = self.clock.now()
+        now = self.parts.clock.now()
         if job is None:
             new = dated.new(job_id, now)
             first = cursor_for(new, now)
@@ -538,10 +524,10 @@ class EditJobs:
         JobUnknownError and the errors of `put`.
         """
         for _ in range(LOST_RACES):
-            job = unreserved(self.store, self.clock, tenant, job_id)
+            job = unreserved(self.parts.jobs, self.parts.clock, tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
-            expected.check(ended(job, self.clock.now()))
+            expected.check(ended(job, self.parts.clock.now()))
             draft = self.jobs.with_calendars(draft_for(job), job)
             edited = self._edit(job, draft, correlation_id, by, recorded=recorded, what=what, note=note)
             if edited is not None:
@@ -556,7 +542,7 @@ class EditJobs:
         def pinged(job: Job) -> Draft:
             if job.expect_every is None:
                 raise NoPingExpectedError(job_id)
-            anchor = max(int(self.clock.now()), job.schedule.anchor or 0)
+            anchor = max(int(self.parts.clock.now()), job.schedule.anchor or 0)
             return Draft.of(job, schedule=replace(job.schedule, anchor=anchor))
 
         return self.patch(tenant, job_id, pinged, correlation_id=correlation_id, by=by, recorded=False)
@@ -576,13 +562,13 @@ class EditJobs:
         """Write the change. Return None if the job, its cursor or a run changed in the meantime. Raises
         JobUnreadableError.
         """
-        cursor = self.store.get_cursor(job.tenant, job.id)
+        cursor = self.parts.jobs.get_cursor(job.tenant, job.id)
         if cursor is None:
-            if self.store.get(job.tenant, job.id) == job:
+            if self.parts.jobs.get(job.tenant, job.id) == job:
                 raise JobUnreadableError(job.id)
             return None  # deleted in between, and perhaps created again
-        now, sent_until = self.clock.now(), self._sent_until(job, cursor)
-        if settled(self.store, self.skipping, job, cursor, now):
+        now, sent_until = self.parts.clock.now(), self._sent_until(job, cursor)
+        if settled(self.parts.jobs, self.skipping, job, cursor, now):
             return None
         change = self._change(job, cursor, draft, now)
         if change.job == job:
@@ -592,8 +578,9 @@ class EditJobs:
         record = changed(what, job, change.job, by, note)
         quota = self.jobs.limits.quota
         kept = record if recorded else None
-        if not self.store.change(job, cursor, change.job, change.cursor, records, kept, seats, quota):
+        if not self.parts.jobs.change(job, cursor, change.job, change.cursor, records, kept, seats, quota):
             return None
+        self.skipping.counts.add_skipped(records)
         changed_fields = tuple(record.fields)
         view = view_of(change.job, change.cursor, now=now)
         if change.job.state is JobState.PAUSED:
@@ -621,6 +608,6 @@ class EditJobs:
     def _sent_until(self, job: Job, cursor: Cursor) -> int:
         """Return the instant (UTC seconds) up to which occurrences were sent without a claim."""
         try:
-            return at_once_until(job, cursor.occurrences(), self.jobs.horizon_seconds, cursor)
+            return at_once_until(job, cursor.occurrences(), self.parts.settings.horizon_seconds, cursor)
         except (ScheduleError, ExclusionError):
             return 0

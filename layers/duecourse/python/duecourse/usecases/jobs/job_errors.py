@@ -28,8 +28,8 @@ class NoPingExpectedError(Exception):
 
 
 class JobVersionError(Exception):
-    """The job or calendar (`kind`) is not in the state that the caller expects. `version` is its current version; None
-    if it does not exist. `absent`: the caller expects that it does not exist.
+    """The job, calendar or limit (`kind`) is not in the state that the caller expects. `version` is its current
+    version; None if it does not exist. `absent`: the caller expects that it does not exist.
     """
 
     def __init__(self, version: str | None, *, absent: bool = False, kind: str = "job") -> None:
@@ -69,6 +69,11 @@ class Precondition:
     tags: frozenset[str] | None = None
     seen: str | None = None
 
+    @property
+    def about_version(self) -> bool:
+        """Whether the resource must be read before the change."""
+        return self.versions is not None or self.exists or self.absent
+
     def check(self, job: Job | None) -> None:
         """Raise JobReachError, JobVersionError or JobChangedError if the job (None: there is no job) is not as
         expected.
@@ -80,7 +85,9 @@ class Precondition:
             raise JobChangedError(job.id)
 
     def check_version(self, version: str | None, kind: str = "job") -> None:
-        """Raise JobVersionError if a job or calendar has another version (None: it does not exist) than expected."""
+        """Raise JobVersionError if a job, calendar or limit has another version (None: it does not exist) than
+        expected.
+        """
         if version is None:
             refused = self.exists
         else:

@@ -7,16 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
-from duecourse.domain.jobs.calendars import (
-    NO_PAUSE,
-    extended_pause,
-    pause_entry,
-    pause_name,
-    pause_of,
-    pause_window,
-    resumed_pause,
-    with_pause,
-)
+from duecourse.domain.jobs.calendars import NO_PLANNED_PAUSE, PlannedPause, pause_of, with_pause
 from duecourse.domain.jobs.cursor import Cursor, PlannedResume
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobState
@@ -47,8 +38,8 @@ from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 
 if TYPE_CHECKING:
-    from duecourse.stores.jobs import JobStore
-    from duecourse.stores.waits import WaitQueues
+    from duecourse.settings import RoundSettings
+    from duecourse.usecases.parts import Parts
 
 MAX_PAUSE_DAYS = 366
 """How far ahead the planned end of a pause may be."""
@@ -120,8 +111,8 @@ class LeftAlone(Exception):
     """Raised for a job that does not change."""
 
 
-PlanFor = Callable[[str | None, float], str | None]
-"""Returns the entry of a planned pause that replaces the job's present one at an instant (UTC seconds)."""
+PlanFor = Callable[[PlannedPause | None, float], PlannedPause | None]
+"""Returns the planned pause that replaces the job's present one at an instant (UTC seconds)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +122,9 @@ class Pausing:
     With an `end`, the job resumes automatically: a dispatch round does this (`Claiming.resume`).
     """
 
+    parts: Parts[RoundSettings]
     jobs: Jobs
-    store: JobStore
     skipping: Skipping
-    wait_queues: WaitQueues
-    clock: Clock
 
     def pause(
         self,
@@ -246,7 +235,7 @@ class Pausing:
             if job.state is JobState.PAUSED and not again:
                 return None
             change = pause if job.state is JobState.ACTIVE else pause_again
-            return change(job, cursor, now=self.clock.now(), because=note, by=by, together=together, end=end)
+            return change(job, cursor, now=self.parts.clock.now(), because=note, by=by, together=together, end=end)
 
         made = self._change(tenant, job_id, ChangeAction.PAUSED, by, act, expected)
         if made is not None:
@@ -254,7 +243,7 @@ class Pausing:
         return made is not None
 
     def _check_end(self, start: int | None, end: PlannedResume | None) -> None:
-        now = self.clock.now()
+        now = self.parts.clock.now()
         if start is not None and start <= now:
             raise PauseEndError("is not in the future; remove it to pause now", "from")
         if start is not None and (end is None or end.at <= start):
@@ -279,7 +268,7 @@ class Pausing:
         """Resume the job if a pause with one of these names paused it (None: any pause)."""
 
         def act(job: Job, cursor: Cursor) -> PauseChange | None:
-            now = self.clock.now()
+            now = self.parts.clock.now()
             had = pause_of(job.exclude)
             left = after(had, now)
             exclude = job.exclude if left == had else with_pause(job.exclude, left)
@@ -288,10 +277,10 @@ class Pausing:
                 return resume(job, cursor, now=now, catch_up=catch_up)
             return None if left == had else with_exclusions(job, cursor, exclude, now=now)
 
-        def after(had: str | None, now: float) -> str | None:
-            if had is None or not (only is None or pause_name(had) in only):
+        def after(had: PlannedPause | None, now: float) -> PlannedPause | None:
+            if had is None or not (only is None or had.name in only):
                 return had
-            return resumed_pause(had, now, catch_up=catch_up)
+            return had.resumed(now, catch_up=catch_up)
 
         active = list[Job]()
         change = self._change(tenant, job_id, ChangeAction.RESUMED, by, act, expected, note, leave=active.append)
@@ -305,7 +294,7 @@ class Pausing:
         self._start_held(change.job)
         self.jobs.send(changed_view(change.job, change.cursor), change.cursor, correlation_id)
         if change.cursor.ending:  # now, for the response; the next dispatch round checks it in any case
-            complete_if_over(self.store, self.skipping.runs, change.cursor, at=self.clock.now())
+            complete_if_over(self.parts.jobs, self.skipping.runs, change.cursor, at=self.parts.clock.now())
         return True
 
     def _plan(
@@ -325,14 +314,14 @@ class Pausing:
                 raise ScheduleError("from", _unplannable(job))
             if job.state is JobState.COMPLETED:
                 raise LeftAlone
-            had, now = pause_of(job.exclude), max(self.clock.now(), job.changed_at)
-            entry = plan_for(had, now)
+            had, now = pause_of(job.exclude), max(self.parts.clock.now(), job.changed_at)
+            plan = plan_for(had, now)
             # A job whose last run has not ended yet is still ACTIVE. It has no more occurrences to exclude.
-            if entry == had or (job.scheduled and job.occurrences().next(int(now)) is None):
+            if plan == had or (job.scheduled and job.occurrences().next(int(now)) is None):
                 raise LeftAlone
-            return Draft.of(job, exclude=with_pause(job.exclude, NO_PAUSE if entry is None else entry))
+            return Draft.of(job, exclude=with_pause(job.exclude, NO_PLANNED_PAUSE if plan is None else plan))
 
-        editing = EditJobs(self.jobs, self.store, self.skipping, self.clock)
+        editing = EditJobs(self.parts, self.jobs, self.skipping)
         try:
             return editing.patch(tenant, job_id, planned, expected, by=by, what=what, note=note).changed
         except LeftAlone:
@@ -344,21 +333,21 @@ class Pausing:
         """
         if job.workflow is None or job.state is JobState.PAUSED:
             return
-        now = self.clock.now()
-        held = self.wait_queues.held(job.tenant, job.id)
-        fresh = [each.again(nonce=self.jobs.randomness.nonce(), not_before=now) for each in held]
-        sent = self.jobs.lanes.send([Outgoing(each, 0) for each in fresh]) if fresh else []
+        now = self.parts.clock.now()
+        held = self.parts.wait_queues.held(job.tenant, job.id)
+        fresh = [each.again(nonce=self.parts.randomness.nonce(), not_before=now) for each in held]
+        sent = self.parts.lanes.send([Outgoing(each, 0) for each in fresh]) if fresh else []
         for message, accepted in zip(held, sent, strict=True):
             if accepted:
-                self.wait_queues.let_go(message)
+                self.parts.wait_queues.let_go(message)
 
     def _many(
         self, tenant: str, choice: JobSelection, after: str | None, charge: Charge, act: Callable[[str], bool]
     ) -> BulkResult:
         """Apply `act` to the selected jobs."""
-        until = self.clock.now() + BULK_SECONDS
+        until = self.parts.clock.now() + BULK_SECONDS
         if choice.ids is None:
-            page = self.store.page_ids(tenant, choice.tag, limit=MAX_PER_CALL, after=after)
+            page = self.parts.jobs.page_ids(tenant, choice.tag, limit=MAX_PER_CALL, after=after)
         else:
             page = Listed(sorted(each for each in choice.ids if after is None or each > after), None)
         charge(len(page.items))
@@ -370,8 +359,8 @@ class Pausing:
                 return False
 
         if choice.ids is None:
-            return change_all(self.clock, until, page, act_if_known)
-        return change_all(self.clock, until, page, act, (*REFUSED, JobUnknownError))
+            return change_all(self.parts.clock, until, page, act_if_known)
+        return change_all(self.parts.clock, until, page, act, (*REFUSED, JobUnknownError))
 
     def _change(
         self,
@@ -390,18 +379,18 @@ class Pausing:
         states = {JobState.PAUSED} if what is ChangeAction.RESUMED else {JobState.ACTIVE, JobState.PAUSED}
         for _ in range(LOST_RACES):
             # The job is read before its cursor: if the job changes in between, its condition fails.
-            job = self.store.get(tenant, job_id)
+            job = self.parts.jobs.get(tenant, job_id)
             if job is None:
                 raise JobUnknownError(job_id)
-            cursor = None if job.state not in states else self.store.get_cursor(tenant, job_id)
-            if cursor is not None and settled(self.store, self.skipping, job, cursor, self.clock.now()):
+            cursor = None if job.state not in states else self.parts.jobs.get_cursor(tenant, job_id)
+            if cursor is not None and settled(self.parts.jobs, self.skipping, job, cursor, self.parts.clock.now()):
                 continue
             expected.check(job)
             if job.state not in states:
                 leave(job)
                 return None
             if cursor is None:
-                if self.store.get(tenant, job_id) == job:
+                if self.parts.jobs.get(tenant, job_id) == job:
                     raise JobUnreadableError(job_id)
                 continue  # deleted in between, and perhaps created again
             change = act(job, cursor)
@@ -409,7 +398,8 @@ class Pausing:
                 return None
             records = self.skipping.records(cursor, change.skipped)
             record = changed(what, job, change.job, by, note)
-            if self.store.change(job, cursor, change.job, change.cursor, records, record):
+            if self.parts.jobs.change(job, cursor, change.job, change.cursor, records, record):
+                self.skipping.counts.add_skipped(records)
                 return change
         raise JobChangedError(job_id)
 
@@ -427,23 +417,22 @@ def _plan_for(name: str | None, start: int, end: PlannedResume, *, together: boo
     at the same time or later. The job is rejected if it would lose a part of its plan: if the new plan covers only one
     end of a plan of many jobs, or begins after the end of a pause that is in progress.
     """
-    entry = pause_entry(name, start, end.at, catch_up=end.catch_up)
+    plan = PlannedPause(name, start, end.at - 1, end.catch_up)
 
-    def plan_for(had: str | None, now: float) -> str:
-        if had is None or (window := pause_window(had))[1] < now:
-            return entry
-        first, last, _ = window
-        if first <= now and start > last + 1:
-            said = f"is after the end of the pause that is in progress; begin at {to_iso(last + 1)} to extend it"
+    def plan_for(had: PlannedPause | None, now: float) -> PlannedPause:
+        if had is None or had.last < now:
+            return plan
+        if had.begin <= now and start > had.last + 1:
+            said = f"is after the end of the pause that is in progress; begin at {to_iso(had.last + 1)} to extend it"
             raise ScheduleError("from", f"{said}, or resume the job first")
-        if together and pause_name(had) != name:
-            if first > start and last >= end.at - 1:
+        if together and had.name != name:
+            if had.begin > start and had.last >= plan.last:
                 raise ScheduleError("from", "is before another planned pause of the job; resume the job first")
-            if last >= end.at - 1:
+            if had.last >= plan.last:
                 raise LeftAlone
-            if now < first < start:
-                said = f"is after the start of another planned pause; begin at {to_iso(first)} or earlier"
+            if now < had.begin < start:
+                said = f"is after the start of another planned pause; begin at {to_iso(had.begin)} or earlier"
                 raise ScheduleError("from", f"{said}, or resume the job first")
-        return extended_pause(had, entry, now)
+        return plan.extending(had, now)
 
     return plan_for

@@ -24,7 +24,7 @@ from duecourse.domain.jobs.upcoming import Window
 from duecourse.domain.tenants.rate import Budget, Charge
 from duecourse.ports import Clock
 from duecourse.usecases.jobs.change import Draft, Jobs
-from duecourse.usecases.jobs.upcoming import JOBS_A_REQUEST, JOBS_READ, firing
+from duecourse.usecases.jobs.upcoming import JOBS_READ, firing, read_cursors, tokens_of
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 
@@ -48,7 +48,7 @@ class Chosen:
     place: Place | None = None
 
 
-Outcome = Chosen | Exception
+Choice = Chosen | Exception
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,12 @@ class Spreading:
             raise outcome
         return outcome
 
-    def all_chosen(self, drafts: Sequence[tuple[Draft, Job | None]], charge: Charge) -> list[Outcome]:
+    def all_chosen(self, drafts: Sequence[tuple[Draft, Job | None]], charge: Charge) -> list[Choice]:
         """Return the draft or the error of `chosen` for each draft, with one forecast. Each choice takes the previous
         ones into account.
         """
         now = self.clock.now()
-        outcomes: list[Outcome] = [Chosen(draft) for draft, _ in drafts]
+        outcomes: list[Choice] = [Chosen(draft) for draft, _ in drafts]
         wanted: dict[int, Wanted] = {}
         for index, (draft, job) in enumerate(drafts):
             if draft.spread is None:
@@ -115,7 +115,7 @@ class Spreading:
     def _wanted(self, draft: Draft, spread: Spread, job: Job | None, now: float) -> Spread | Wanted:
         """Return the spread with its offset, or the job to place. Raises ScheduleError or ExclusionError."""
         dated = self.jobs.with_calendars(draft, job)
-        new = dated.new(draft.id or self.jobs.randomness.nonce(), now) if job is None else dated.over(job, now)
+        new = dated.new(draft.id or self.jobs.parts.randomness.nonce(), now) if job is None else dated.over(job, now)
         present = None if job is None else job.offset_seconds
         cursor = replace(cursor_for(new, now), offset_seconds=present or None)
         if spread.offset_minutes is not None:
@@ -142,9 +142,9 @@ class Spreading:
         """Return the load of all jobs except those `apart`. Raises TooManyRuns if there are too many jobs or runs."""
         found, after = Counter[int](), None
         for _ in range(PAGES):
-            page = self.jobs.store.page_cursors(tenant, limit=self.jobs_read, after=after)
-            jobs = len(page.items)
-            charge(1 + jobs // JOBS_A_REQUEST + jobs * len(windows) // SEARCHES_A_REQUEST)
+            store = self.jobs.parts.jobs
+            page = read_cursors(store, tenant, store.page_planned(tenant, limit=self.jobs_read, after=after))
+            charge(1 + tokens_of(page.items) + len(page.items) * len(windows) // SEARCHES_A_REQUEST)
             before = budget.steps
             try:
                 for entry in page.items:

@@ -40,10 +40,10 @@ from duecourse.domain.maintenance.audit import (
 )
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded, between
 from duecourse.domain.runs.explain import ExplainContext, Verdict, explain
-from duecourse.domain.runs.states import Run, reason_of
+from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.limits import MESSAGE_RETENTION_DAYS
-from duecourse.ports import Clock, Depths, Executor, Finding, InlineExecutor, Undecided
+from duecourse.ports import Finding, Undecided
 from duecourse.usecases.jobs.view import since_when
 from duecourse.usecases.maintenance.scan import scan
 from duecourse.usecases.report import UNREADABLE, Report, format_error
@@ -54,9 +54,9 @@ from duecourse_schedules.exclusions import ExclusionError
 from duecourse_schedules.schedule import Occurrences
 
 if TYPE_CHECKING:
-    from duecourse.stores.jobs import JobStore
-    from duecourse.stores.maintenance import AuditStore
+    from duecourse.settings import AuditSettings, RoundSettings
     from duecourse.stores.runs import RunStore
+    from duecourse.usecases.parts import Parts
 
 RECORDED_SECONDS = 900
 """The length of the range in which occurrences may have run without a claim: the longest delay of a message (seconds).
@@ -75,13 +75,7 @@ class ClassifyGaps:
     stage.
     """
 
-    jobs: JobStore
-    runs: RunStore
-    depths: Depths
-    clock: Clock
-    lookahead: int
-    horizon: int
-    retention_days: int
+    parts: Parts[RoundSettings]
 
     def __call__(
         self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], served: Mapping[Lane, int]
@@ -93,14 +87,14 @@ class ClassifyGaps:
         The cursor and the lane are read before the records, so that a run that starts between the reads is found as
         started.
         """
-        job, cursor = self.jobs.get_both(tenant, job_id)
+        job, cursor = self.parts.jobs.get_both(tenant, job_id)
         if job is None:
             return []
         if cursor is not None and cursor.generation != job.generation:
             return [(each, Verdict.LATE) for each in ranges]  # an edit came between the reads: classify again later
         try:
             occurrences = job.occurrences()
-            depth = self.depths.depth(job.lane)
+            depth = self.parts.depths.depth(job.lane)
             empty = None if depth is None else depth.empty
             case = _Case(self, job, cursor, occurrences, empty, self._all_empty(job, ranges), served)
             found = [part for group in grouped(ranges, PIECE_SECONDS) for part in case.classify(group)]
@@ -115,7 +109,7 @@ class ClassifyGaps:
         """
         if not ranges or ranges[0].first > job.updated_at:
             return False
-        return all(depth is not None and depth.empty for depth in map(self.depths.depth, Lane))
+        return all(depth is not None and depth.empty for depth in map(self.parts.depths.depth, Lane))
 
     def reaching_over(self, job: Job, at: int) -> tuple[int | None, bool]:
         """Return the end of the range of a record before `at` (UTC seconds) that covers it (None: there is none), and
@@ -124,13 +118,13 @@ class ClassifyGaps:
         """
         before, newest, read = RunName(job.id, at).local, None, 0
         while read < MAX_READ:
-            page = self.runs.page(job.tenant, job.id, limit=PAGE, before=before)
+            page = self.parts.runs.page(job.tenant, job.id, limit=PAGE, before=before)
             for run in page:
                 if run.suffix:
                     continue
                 if run.through is not None and run.through >= at:
                     return run.through, True
-                if reason_of(run) == SKIPPED:
+                if run.reason == SKIPPED:
                     continue  # recorded early, so it does not show which occurrences have been claimed
                 newest = run.occurrence if newest is None else newest
                 if run.occurrence < newest - RECORDED_SECONDS:
@@ -169,7 +163,7 @@ class _Case:
         that included them.
         """
         low, high, firsts = ranges[0].first - 1, ranges[-1].last, [each.first for each in ranges]
-        records = self.by.runs.between(self.job.tenant, self.job.id, low, high, strongly=True)
+        records = self.by.parts.runs.between(self.job.tenant, self.job.id, low, high, strongly=True)
         left = compare(between(self.occurrences, low, high), records).missing
         rows = [
             [
@@ -198,7 +192,7 @@ class _Case:
         return [*self._changes(row, low, middle), *self._changes(row, middle, high)]
 
     def _verdict(self, at: int) -> Verdict:
-        by, now = self.by, self.by.clock.now()
+        parts, now = self.by.parts, self.by.parts.clock.now()
         due = self.occurrences.due(at)
         drained = None if self.empty is None else self.empty or not held_back(due, self.served, self.job.lane)
         # A message enqueued before an edit of the priority waits in the former lane. (The completion of a job is no
@@ -206,9 +200,9 @@ class _Case:
         if due < self.job.updated_at and self.job.state is not JobState.COMPLETED:
             drained = self.all_empty
         around = ExplainContext(
-            lookahead=by.lookahead,
-            horizon=by.horizon,
-            retention=by.retention_days * DAY_SECONDS,
+            lookahead=parts.settings.lookahead_seconds,
+            horizon=parts.settings.horizon_seconds,
+            retention=parts.settings.run_retention_days * DAY_SECONDS,
             lane_kept=MESSAGE_RETENTION_DAYS * DAY_SECONDS,
             # The API sends on a best-effort basis: only occurrences that the cursor has passed were certainly sent.
             sent_until=None,
@@ -317,11 +311,8 @@ class StalledStep:
 class AuditSteps:
     """Reads the records of all steps of each workflow run in a window. Strongly consistent."""
 
-    jobs: JobStore
-    runs: RunStore
+    parts: Parts[RoundSettings]
     workflow_runs: WorkflowRuns
-    depths: Depths
-    clock: Clock
 
     def __call__(
         self, tenant: str, job_id: str, ranges: Sequence[OccurrenceRange], served: Mapping[Lane, int]
@@ -330,7 +321,7 @@ class AuditSteps:
         is empty for a job that is not a workflow. `served`: see `held_back`. Raises GraphMissingError, and KeyError or
         ValueError for an item that this version cannot read.
         """
-        job = self.jobs.get(tenant, job_id)
+        job = self.parts.jobs.get(tenant, job_id)
         if job is None or not isinstance(job.target, WorkflowTarget):
             return []
         runs = (run for each in ranges for run in self._runs(tenant, job_id, each) if has_steps(run))
@@ -339,7 +330,7 @@ class AuditSteps:
     def _runs(self, tenant: str, job_id: str, window: OccurrenceRange) -> Iterator[Run]:
         before = RunName(job_id, window.last + 1).local
         while True:
-            page = self.runs.page(tenant, job_id, limit=PAGE, before=before)
+            page = self.parts.runs.page(tenant, job_id, limit=PAGE, before=before)
             yield from (run for run in page if run.occurrence >= window.first)
             if len(page) < PAGE or page[-1].occurrence < window.first:
                 return
@@ -349,16 +340,16 @@ class AuditSteps:
         """Yield the stalled steps of a run. The lanes are read before the records, so that concurrent changes are
         noticed.
         """
-        now = self.clock.now()
+        now = self.parts.clock.now()
         if not stalled(self.workflow_runs.look(run), now=now):
             return
-        depths = {lane: self.depths.depth(lane) for lane in Lane}
-        again = self.runs.get(run.tenant, run.job_id, run.name.local)
+        depths = {lane: self.parts.depths.depth(lane) for lane in Lane}
+        again = self.parts.runs.get(run.tenant, run.job_id, run.name.local)
         if again is None or not has_steps(again):
             return
         view = self.workflow_runs.look(again)
         for step, since in stalled(view, now=now):
-            job = self.jobs.get(run.tenant, step.job_id)
+            job = self.parts.jobs.get(run.tenant, step.job_id)
             if job is not None and (job.is_paused(now) or job.suspended_at is not None):
                 continue  # it holds up its workflow's run until it is resumed
             lanes = {step.lane, view.graph.lane, *([] if job is None else [job.lane])}  # its start may have moved on
@@ -386,14 +377,10 @@ no new windows are audited.
 class Audit:
     """The use case, which is invoked more often than a turn is due. `executor` compares jobs concurrently."""
 
-    store: AuditStore
+    parts: Parts[AuditSettings]
     compare: CompareWindow
     classify: ClassifyGaps
     steps: AuditSteps
-    clock: Clock
-    segments: int
-    retention_days: int
-    executor: Executor = field(default_factory=InlineExecutor)
 
     def __call__(self, deadline: float, publish: Callable[[Report], None] | None = None) -> Report:
         """Do the due turns until `deadline` (UTC seconds). Return the part of the report that was not passed to
@@ -426,15 +413,15 @@ class _Invocation:
 
     def run(self) -> None:
         """Do the due turns one after another, then classify the open occurrences again."""
-        uses = self.uses
-        before = {(standing.tenant, standing.job_id) for standing in uses.store.open(MAX_OPEN)}
+        store, clock, settings = self.uses.parts.audit_store, self.uses.parts.clock, self.uses.parts.settings
+        before = {(standing.tenant, standing.job_id) for standing in store.open(MAX_OPEN)}
         self.opened = len(before)
-        kept = uses.retention_days * DAY_SECONDS
+        kept = settings.run_retention_days * DAY_SECONDS
         while self._going():
-            turn = next_turn(uses.store.turns(), uses.segments, now=uses.clock.now(), kept_seconds=kept)
+            turn = next_turn(store.turns(), settings.audit_segments, now=clock.now(), kept_seconds=kept)
             if turn is None or not self._turn(turn):
                 break
-        for standing in uses.store.open(MAX_OPEN) if before else ():  # read again: a turn may have added to them
+        for standing in store.open(MAX_OPEN) if before else ():  # read again: a turn may have added to them
             if self._late():
                 break
             if (standing.tenant, standing.job_id) in before:
@@ -442,7 +429,7 @@ class _Invocation:
                     self._again(standing)
 
     def _late(self) -> bool:
-        return self.uses.clock.now() >= self.deadline
+        return self.uses.parts.clock.now() >= self.deadline
 
     def _going(self) -> bool:
         if self._late():
@@ -456,7 +443,7 @@ class _Invocation:
 
     def _turn(self, turn: Turn) -> bool:
         """Do as much of a turn as time allows. Return whether it is finished."""
-        store, clock = self.uses.store, self.uses.clock
+        store, clock = self.uses.parts.audit_store, self.uses.parts.clock
         reached = scan(turn, going=self._going, page=self._page, save=lambda turn: store.save(turn, now=clock.now()))
         if reached is None:
             self.report.add("audit_overtaken", reason="another invocation has continued this audit")
@@ -467,7 +454,7 @@ class _Invocation:
 
     def _page(self, turn: Turn) -> Turn:
         """Process a page, or as much of it as time allows, group after group."""
-        store, before = self.uses.store, self.report.counts.copy()
+        store, before = self.uses.parts.audit_store, self.report.counts.copy()
         page = store.jobs(turn.segment, turn.segments, turn.start)
         following = page.following
         for begin in range(0, len(page.items), GROUP):
@@ -480,7 +467,7 @@ class _Invocation:
         return turn.moved(following, counts)
 
     def _group(self, jobs: Sequence[Job], turn: Turn) -> None:
-        compared = self.uses.executor.map(lambda job: self.uses.compare(job, turn), jobs)
+        compared = self.uses.parts.executor.map(lambda job: self.uses.compare(job, turn), jobs)
         for one in compared:
             self.served[one.job.lane] = max(self.served.get(one.job.lane, 0), one.served)
         for one in compared:
@@ -506,7 +493,7 @@ class _Invocation:
             if isinstance(compared.job.target, WorkflowTarget):
                 still += self._steps(*whose, [OccurrenceRange(turn.low + 1, turn.high, 0)])
             if still:
-                self.opened += self.uses.store.undecided(*whose, still, now=self.uses.clock.now())
+                self.opened += self.uses.parts.audit_store.undecided(*whose, still, now=self.uses.parts.clock.now())
 
     def _classified(self, tenant: str, job_id: str, missing: Sequence[OccurrenceRange]) -> list[OccurrenceRange]:
         """Record the lost parts of the ranges. Return the undecided parts."""
@@ -531,7 +518,7 @@ class _Invocation:
 
     def _found(self, finding: Finding, metric: str, **facts: object) -> None:
         """Count and log a finding once, even if it is found several times."""
-        if finding in self.unpublished or self.uses.store.known(finding):
+        if finding in self.unpublished or self.uses.parts.audit_store.known(finding):
             return
         self.unpublished[finding] = None
         self.report.counts[metric] += finding.range.count
@@ -552,7 +539,7 @@ class _Invocation:
             self.publish(self.report)
             self.report = self.report.part()
         for finding in self.unpublished:
-            self.uses.store.keep(finding, now=self.uses.clock.now())
+            self.uses.parts.audit_store.keep(finding, now=self.uses.parts.clock.now())
         self.unpublished.clear()
 
     def _again(self, standing: Undecided) -> None:
@@ -563,7 +550,7 @@ class _Invocation:
         if self.unpublished:
             self._publish()
         if tuple(still) != standing.ranges:
-            self.uses.store.settle(standing, still, now=self.uses.clock.now())
+            self.uses.parts.audit_store.settle(standing, still, now=self.uses.parts.clock.now())
 
     @contextmanager
     def _isolated(self, tenant: str, job_id: str) -> Iterator[None]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from duecourse.domain.jobs.calendars import Calendar, entries_of, id_of
+from duecourse.domain.jobs.calendars import Calendar, copies_of
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.maintenance.index import Entry
 from duecourse.ports import Clock, IndexPage
 from duecourse.usecases.jobs.calendars import Calendars, CalendarUnknownError
 from duecourse.usecases.jobs.pausing import REFUSED
 from duecourse.usecases.report import UNREADABLE, Report, format_error
-from duecourse_schedules.packed import days_of
 
 PAGE_SECONDS = 30
 """The maximum time for the edits of a page. The next pass edits further jobs of the page."""
@@ -37,7 +36,7 @@ class CalendarCheck:
         until, known = self.clock.now() + PAGE_SECONDS, dict[tuple[str, str], Calendar | None]()
         for entry in page.entries:
             if self.clock.now() >= until:
-                return
+                break
             try:
                 calendar = self._other(entry, known)
             except UNREADABLE as problem:
@@ -45,19 +44,21 @@ class CalendarCheck:
                 continue
             if calendar is not None:
                 self._follow(entry, calendar, report)
+        counts = self.calendars.editing.skipping.counts
+        counts.write(report, until + counts.slowest_seconds)
 
     def _other(self, entry: Entry, known: dict[tuple[str, str], Calendar | None]) -> Calendar | None:
         """Return the first calendar of the entry's job whose days differ from those of the cursor."""
         exclude = () if entry.cursor is None else entry.cursor.exclude
-        for copy in entries_of(exclude) if exclude and entry.state is not JobState.COMPLETED else ():
-            where = entry.tenant, id_of(copy)
+        for copy in copies_of(exclude) if entry.state is not JobState.COMPLETED else ():
+            where = entry.tenant, copy.id
             if where not in known:
                 try:
                     known[where] = self.calendars.get(*where)
                 except CalendarUnknownError:
                     known[where] = None  # no job can use a calendar that does not exist; the page may be stale
             calendar = known[where]
-            if calendar is not None and days_of(copy) != list(calendar.exclude):
+            if calendar is not None and copy.days != calendar.days:
                 return calendar
         return None
 

@@ -41,7 +41,7 @@ from duecourse.domain.maintenance.index import (
     recomputed,
 )
 from duecourse.domain.maintenance.tenants import TenantReport, counted, expected_runs
-from duecourse.domain.runs.overlap import line_of
+from duecourse.domain.runs.overlap import wait_queue_of
 from duecourse.domain.runs.states import Queued, RunState
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.ports import Clock, IndexPage, Timer
@@ -53,12 +53,11 @@ from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.worker.wait_queue import WATCH_LOST_SECONDS
 
 if TYPE_CHECKING:
+    from duecourse.settings import LaneSettings
     from duecourse.stores.jobs import JobStore
     from duecourse.stores.maintenance import RepairStore, TenantReports
     from duecourse.stores.runs import RunStore
-    from duecourse.stores.tick_mark import TickMark
-    from duecourse.stores.timers import Timers
-    from duecourse.stores.waits import WaitQueues
+    from duecourse.usecases.parts import Parts
 
 MAX_WAITING = 100
 """The maximum number of runs of a job whose keys are checked, the newest first."""
@@ -76,26 +75,21 @@ MAX_LOGGED = 100
 class IndexCheck:
     """Checks the pages of entries that index repair reads."""
 
+    parts: Parts[LaneSettings]
     store: RepairStore
-    jobs: JobStore
-    runs: RunStore
-    wait_queues: WaitQueues
-    timers: Timers
-    marks: TickMark
-    clock: Clock
 
     def __call__(self, page: IndexPage, report: Report) -> None:
         """Repair the page's entries. An error of one entry does not affect the others. Raises LookupError if no shard
         is recorded: there is then no slot to which an entry could be moved.
         """
-        watermarks = self.marks.progress()  # read for each page: a shard may have been added since
+        watermarks = self.parts.tick_mark.progress()  # read for each page: a shard may have been added since
         if not watermarks:
             raise LookupError("no shards are recorded, because no tick has run yet")
-        now = self.clock.now()
+        now = self.parts.clock.now()
         slots = ReadSlots(watermarks, bucket_of(now - FIRST_LOOK_BACK_SECONDS))
         logged = Counter(event.action for event in report.events)
         for entry in page.entries:
-            mend = _Mend(self, entry, slots, self.clock.now(), report, logged)
+            mend = _Mend(self, entry, slots, self.parts.clock.now(), report, logged)
             mend()
             if entry.keyed:
                 mend.call_wait_queues()
@@ -143,7 +137,7 @@ class _Mend:
         """Put back a quarantined cursor that can be planned now: its error had another cause, or no longer occurs."""
         timer = self.entry.cursor is None and not self.entry.unreadable
         if not timer and self.entry.state is None:  # the job is on another page
-            job = self.uses.jobs.get(self.entry.tenant, self.entry.job_id)
+            job = self.uses.parts.jobs.get(self.entry.tenant, self.entry.job_id)
             if job is None or job.state is not JobState.ACTIVE:
                 return
         error = "it is not readable" if self.entry.cursor is None else self.entry.cursor.error
@@ -151,6 +145,8 @@ class _Mend:
             self._found("CursorsReleased", "cursor_released", alarming=True, error=error, due=anew.due)
         else:
             self._found("CursorsFoundQuarantined", "cursor_found_quarantined", error=error)
+            if not timer and not self.entry.listed:
+                self.uses.store.list_quarantined(self.entry)
 
     def _released(self) -> Cursor | None:
         """Return the cursor that was put back; None if the cursor was not put back."""
@@ -176,13 +172,13 @@ class _Mend:
         """
         uses, entry = self.uses, self.entry
         timer, job = (
-            uses.timers.get(entry.tenant, entry.job_id, entry.key[1]),
-            uses.jobs.get(entry.tenant, entry.job_id),
+            uses.parts.timers.get(entry.tenant, entry.job_id, entry.key[1]),
+            uses.parts.jobs.get(entry.tenant, entry.job_id),
         )
         if timer is None or job is None or timer.message.generation < job.created_generation:
             return
         name = timer.message.name
-        if uses.runs.get(entry.tenant, entry.job_id, name.local) is None and self._placed(
+        if uses.parts.runs.get(entry.tenant, entry.job_id, name.local) is None and self._placed(
             self.slots.slot_for(entry, timer.due, self.now)
         ):
             self._found(None, "requested_run_sent_again", alarming=True, run_id=name.id, due=timer.due)
@@ -205,7 +201,7 @@ class _Mend:
         self._found("CursorsOutdated", "cursor_outdated", **facts)
         if was.occurrence is not None and anew.occurrence is not None:
             versions, occurrences = (was.tzdata, anew.tzdata), (was.occurrence, anew.occurrence)
-            self.uses.jobs.note([moved((was.tenant, was.job_id), self.now, versions, occurrences)])
+            self.uses.parts.jobs.note([moved((was.tenant, was.job_id), self.now, versions, occurrences)])
 
     def _put_into_index(self) -> None:
         """Put the cursor back. The job is read again, since the page may be older than a pause."""
@@ -219,7 +215,7 @@ class _Mend:
         """Return the current job and cursor; None for both if one is missing, or if an edit happened between the
         reads.
         """
-        job, cursor = self.uses.jobs.get_both(self.entry.tenant, self.entry.job_id)
+        job, cursor = self.uses.parts.jobs.get_both(self.entry.tenant, self.entry.job_id)
         fit = job is not None and cursor is not None and job.generation == cursor.generation
         return (job, cursor) if fit else (None, None)
 
@@ -236,7 +232,7 @@ class _Mend:
     def _complete(self) -> None:
         """Complete a job that was not completed when its last run ended (see `complete_if_ended`)."""
         uses, whose = self.uses, (self.entry.tenant, self.entry.job_id)
-        if complete_if_ended(uses.jobs, uses.runs, *whose, at=self.now) or self._given_up():
+        if complete_if_ended(uses.parts.jobs, uses.parts.runs, *whose, at=self.now) or self._given_up():
             self._found("JobsCompleted", "job_completed")
         else:  # the job has no further occurrences whose runs would start the first run of its wait queue
             self._call(self.entry.job_id)
@@ -247,29 +243,31 @@ class _Mend:
         """
         entry = self.entry
         try:
-            waiting = self.uses.runs.by_state(entry.tenant, _WAIT_FOR_KEYS, limit=MAX_WAITING, job_id=entry.job_id)
-            for line in sorted({line_of(run) for run in waiting if run.key is not None or isinstance(run, Queued)}):
-                self._call(line)
+            runs = self.uses.parts.runs
+            waiting = runs.by_state(entry.tenant, _WAIT_FOR_KEYS, limit=MAX_WAITING, job_id=entry.job_id)
+            queues = {wait_queue_of(run) for run in waiting if run.key is not None or isinstance(run, Queued)}
+            for queue in sorted(queues):
+                self._call(queue)
         except UNREADABLE as problem:
             self._found("RepairsFailed", "entry_not_checked", alarming=True, error=format_error(problem))
 
-    def _call(self, line: str) -> None:
+    def _call(self, queue: str) -> None:
         """Start the first run of the wait queue if the queue's watch is lost."""
         uses, tenant = self.uses, self.entry.tenant
-        for first in uses.wait_queues.waiting(tenant, line, limit=1):
-            watch = uses.wait_queues.watch(tenant, line)
+        for first in uses.parts.wait_queues.waiting(tenant, queue, limit=1):
+            watch = uses.parts.wait_queues.watch(tenant, queue)
             if watch is None or self.now >= watch.at + WATCH_LOST_SECONDS:
-                uses.timers.put(Timer(replace(first, not_before=self.now), int(self.now)))
+                uses.parts.timers.put(Timer(replace(first, not_before=self.now), int(self.now)))
                 self._found(None, "wait_queue_found", alarming=True, run_id=first.run_id)
 
     def _given_up(self) -> bool:
         job, cursor = self._current()
         if job is None or cursor is None:
             return False
-        recent = self.uses.runs.page(job.tenant, job.id, limit=RECENT_RUNS, before=None)
+        recent = self.uses.parts.runs.page(job.tenant, job.id, limit=RECENT_RUNS, before=None)
         if not long_over(cursor, recent, now=self.now):
             return False
-        return self.uses.jobs.complete(job, at=self.now, expires_at=removal_of(job, self.now, died=False))
+        return self.uses.parts.jobs.complete(job, at=self.now, expires_at=removal_of(job, self.now, died=False))
 
     def _found(self, metric: str | None, action: str, *, alarming: bool = False, **facts: object) -> None:
         if metric is not None:

@@ -28,17 +28,14 @@ from duecourse.domain.runs.decision import (
 )
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.runs.transitions import decide
-from duecourse.messages import MessageError, RunMessage, read_run_message
+from duecourse.messages import MessageError, OperationMessage, RunMessage, read_message
 from duecourse.ports import (
-    Clock,
     Conflict,
     DeadLetterQueue,
     DeadMessage,
     Executor,
     InlineExecutor,
-    Lanes,
     Outgoing,
-    Randomness,
 )
 from duecourse.usecases.report import Report, about, format_error
 from duecourse.usecases.worker.attempt import TransitionWriter
@@ -46,8 +43,8 @@ from duecourse.usecases.worker.effects import SideEffects
 from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkItem, start_request_of
 
 if TYPE_CHECKING:
-    from duecourse.stores.jobs import JobStore
-    from duecourse.stores.runs import RunStore
+    from duecourse.settings import LaneSettings
+    from duecourse.usecases.parts import Parts
 
 MAX_CONCURRENT_RECEIVES = 8
 """The maximum number of concurrent receives, once one of them has returned messages."""
@@ -65,15 +62,10 @@ MARGIN_SECONDS = 5
 class ReconcileDeadLetters:
     """The use case. One instance serves many calls."""
 
+    parts: Parts[LaneSettings]
     queue: DeadLetterQueue
-    jobs: JobStore
-    runs: RunStore
-    lanes: Lanes
-    clock: Clock
-    randomness: Randomness
     transitions: TransitionWriter
     effects: SideEffects
-    run_retention_days: int
     executor: Executor = field(default_factory=InlineExecutor)
 
     def __call__(self, deadline: float) -> Report:
@@ -84,8 +76,8 @@ class ReconcileDeadLetters:
         seen: dict[str, DeadMessage] = {}
         more, wide = True, 1
         try:
-            while more and self.clock.now() < deadline - MARGIN_SECONDS:
-                more = self._wave(wide, seen, report)
+            while more and self.parts.clock.now() < deadline - MARGIN_SECONDS:
+                more = self._wave(wide, seen, report, deadline)
                 wide = MAX_CONCURRENT_RECEIVES
         except BaseException:
             more = False
@@ -97,7 +89,7 @@ class ReconcileDeadLetters:
         report.add("reconciled", kept=len(seen), all_seen=not more, counts=counts)
         return report
 
-    def _wave(self, wide: int, seen: dict[str, DeadMessage], report: Report) -> bool:
+    def _wave(self, wide: int, seen: dict[str, DeadMessage], report: Report, deadline: float) -> bool:
         """Handle the messages of `wide` receives. Add those that stay in the queue to `seen`. Return False if there are
         no more messages.
         """
@@ -112,6 +104,7 @@ class ReconcileDeadLetters:
                 del seen[message.message_id]
         for _, part in [*looks, *answers]:
             report.merge(part)
+        self.parts.run_counts.write(report, deadline)
         return bool(fresh) and not any(part.counts["ReconciliationsFailed"] for _, part in answers)
 
     def _receive(self, _: int) -> tuple[list[DeadMessage], Report]:
@@ -130,14 +123,17 @@ class ReconcileDeadLetters:
         """Handle one message. Return whether it was deleted from the queue."""
         report = Report()
         try:
-            message = read_run_message(found.body)
+            message = read_message(found.body)
         except MessageError as problem:
             report.counts["DeadLettersUnreadable"] += 1
             report.add("dead_letter_unreadable", alarming=True, message_id=found.message_id, error=str(problem))
             return False, report
         report = Report(about(message))
         try:
-            gone = self._act(found, message, report)
+            if isinstance(message, OperationMessage):
+                gone = self._is_over(message, report)
+            else:
+                gone = self._act(found, message, report)
             if gone:
                 self.queue.delete(found)
                 report.counts["DeadLettersRemoved"] += 1
@@ -147,18 +143,28 @@ class ReconcileDeadLetters:
             return False, report
         return gone, report
 
+    def _is_over(self, message: OperationMessage, report: Report) -> bool:
+        """Return whether an operation no longer needs its message. Otherwise it has stalled, and the message stays in
+        the queue, where it sets off an alarm. A redrive by the operator continues the operation.
+        """
+        operation = self.parts.jobs.operations.get(message.tenant, message.operation)
+        over = operation is None or not operation.is_running(self.parts.clock.now())
+        reason = "the operation has ended" if over else "the operation continues if this message is redriven"
+        report.add("dead_letter_removed" if over else "dead_letter_kept", reason=reason, asked="operation")
+        return over
+
     def _act(self, found: DeadMessage, message: RunMessage, report: Report) -> bool:
-        now = self.clock.now()
+        now = self.parts.clock.now()
         if message.watch is not None:  # the watch of a wait queue, independent of the run in the message
             return self._resend(message, "it monitors a wait queue", report)
         context = AttemptContext(
             message_id=found.message_id,
             fencing_token=f"reconcile/{found.message_id}",
             lease_until=now,
-            expires_at=int(now) + self.run_retention_days * DAY_SECONDS,
+            expires_at=int(now) + self.parts.settings.run_retention_days * DAY_SECONDS,
         )
-        run = self.runs.get(message.tenant, message.job_id, message.name.local)
-        job = self.jobs.snapshot(message.tenant, message.job_id)
+        run = self.parts.runs.get(message.tenant, message.job_id, message.name.local)
+        job = self.parts.jobs.snapshot(message.tenant, message.job_id)
         job = ended(job, now) if isinstance(job, Job) else job
         received = ReceivedMessage(found.message_id, found.receipt, 1, "reconcile", found.body)
         item = WorkItem(message, received, context, report)
@@ -189,5 +195,5 @@ class ReconcileDeadLetters:
     def _resend(self, message: RunMessage, reason: str, report: Report) -> bool:
         report.counts["DeadLettersResent"] += 1
         report.add("dead_letter_resent", alarming=True, reason=reason, asked=message.kind)
-        again = message.again(nonce=self.randomness.nonce(), not_before=self.clock.now())
-        return self.lanes.send([Outgoing(again, 0)])[0]
+        again = message.again(nonce=self.parts.randomness.nonce(), not_before=self.parts.clock.now())
+        return self.parts.lanes.send([Outgoing(again, 0)])[0]

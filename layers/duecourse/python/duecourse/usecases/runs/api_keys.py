@@ -24,14 +24,15 @@ from duecourse.domain.runs.api_keys import (
 )
 from duecourse.domain.runs.states import Run
 from duecourse.limits import LOST_RACES
-from duecourse.ports import Clock, Randomness, StoreBusyError
+from duecourse.ports import StoreBusyError
 from duecourse.usecases.jobs.change import RequestKey
 from duecourse.usecases.jobs.job_errors import JobUnknownError, KeyReusedError
 from duecourse.usecases.runs.requests import Later, Manual, OwnPayload, RunRequest
 from duecourse.usecases.tenants import Limits
 
 if TYPE_CHECKING:
-    from duecourse.stores.jobs import JobStore
+    from duecourse.settings import TableSettings
+    from duecourse.usecases.parts import Parts
 
 
 class ApiKeyUnknownError(Exception):
@@ -76,11 +77,9 @@ class ApiKeyDraft:
 class ApiKeys:
     """Writes and reads keys. The history of a job has a record of each key that was created or revoked for it."""
 
-    jobs: JobStore
+    parts: Parts[TableSettings]
     manual: Manual
     limits: Limits
-    clock: Clock
-    randomness: Randomness
 
     def create(
         self, tenant: str, draft: ApiKeyDraft, *, by: str, request: RequestKey | None = None
@@ -89,12 +88,12 @@ class ApiKeys:
         the first one, whose text may not have arrived. Raises JobUnknownError, ApiKeyQuotaError, KeyReusedError, or
         StoreBusyError (also if a repetition of the request has just been answered).
         """
-        job = self.jobs.get(tenant, draft.job_id)
+        job = self.parts.jobs.get(tenant, draft.job_id)
         if job is None:
             raise JobUnknownError(draft.job_id)
         earlier = frozenset[str]()
         for attempt in range(LOST_RACES):
-            now, standing = self.clock.now(), self.jobs.api_keys.all(tenant)
+            now, standing = self.parts.clock.now(), self.parts.jobs.api_keys.all(tenant)
             if attempt == 0:
                 earlier = frozenset(key.id for key in standing.items)
             first = None
@@ -124,9 +123,9 @@ class ApiKeys:
                 request=None if request is None else _stored(request),
                 events=draft.events,
             )
-            added = self.jobs.api_keys.add(key, standing.version, None if first is None else first.id)
+            added = self.parts.jobs.api_keys.add(key, standing.version, None if first is None else first.id)
             # If the first response is lost, the repeated write finds the key.
-            if added or self.jobs.api_keys.get(tenant, key.id) == key:
+            if added or self.parts.jobs.api_keys.get(tenant, key.id) == key:
                 if first is not None:
                     self._note(ChangeAction.KEY_REVOKED, first, by)
                 self._note(ChangeAction.KEY_CREATED, key, by, expires_at=to_iso(key.valid_until))
@@ -135,16 +134,16 @@ class ApiKeys:
 
     def all(self, tenant: str) -> Sequence[ApiKey]:
         """Return the tenant's keys, newest first."""
-        return sorted(self.jobs.api_keys.all(tenant).items, key=lambda key: (-key.created_at, key.id))
+        return sorted(self.parts.jobs.api_keys.all(tenant).items, key=lambda key: (-key.created_at, key.id))
 
     def revoke(self, tenant: str, key_id: str, *, by: str) -> ApiKey:
         """Delete the key, so that it can no longer start runs, and return it. Raises ApiKeyUnknownError."""
         # DynamoDB refuses sort keys above 1,024 bytes.
-        key = self.jobs.api_keys.get(tenant, key_id) if re.fullmatch(KEY_ID_PATTERN, key_id) else None
+        key = self.parts.jobs.api_keys.get(tenant, key_id) if re.fullmatch(KEY_ID_PATTERN, key_id) else None
         if key is None:
             raise ApiKeyUnknownError(key_id)
         self._note(ChangeAction.KEY_REVOKED, key, by)
-        self.jobs.api_keys.delete(tenant, key_id)
+        self.parts.jobs.api_keys.delete(tenant, key_id)
         return key
 
     def opened(self, text: str, body: Callable[[], bytes], signature: str) -> ApiKey:
@@ -156,7 +155,7 @@ class ApiKeys:
             given = read_key_text(text)
         except KeyTextError:
             raise BadApiKeyError from None
-        key, now = self.jobs.api_keys.get(given.tenant, given.id), self.clock.now()
+        key, now = self.parts.jobs.api_keys.get(given.tenant, given.id), self.parts.clock.now()
         if key is None or not key.opens(given, now):
             raise BadApiKeyError
         # Requests of a caller who has only the URL take nothing from the limit.
@@ -167,12 +166,12 @@ class ApiKeys:
         if wait is not None:
             raise ApiKeyRateError(key, wait)
         if not key.is_noted(now):
-            self.jobs.api_keys.note_use(key, now)
+            self.parts.jobs.api_keys.note_use(key, now)
         return key
 
     def job(self, key: ApiKey) -> Job:
         """Return the job that the key starts. Raises JobUnknownError, also if the job was deleted and created again."""
-        job = self.jobs.get(key.tenant, key.job_id)
+        job = self.parts.jobs.get(key.tenant, key.job_id)
         if job is None or job.created_generation != key.job_generation:
             raise JobUnknownError(key.job_id)
         return job
@@ -183,7 +182,7 @@ class ApiKeys:
         debounce key, and the errors of Manual.run.
         """
         payload: Any = job.payload if given is None else given.payload
-        group: Debounced | None = key.debounced(payload, self.clock.now())
+        group: Debounced | None = key.debounced(payload, self.parts.clock.now())
         if group is not None:
             name, later = f"debounce {key.id} {group.name}", Later(at=group.due)
             return self.manual.run(job, RunRequest(key.principal, name, correlation_id), given, later, debounced=True)
@@ -191,12 +190,12 @@ class ApiKeys:
         return self.manual.run(job, RunRequest(key.principal, named, correlation_id), given)
 
     def _secret(self) -> str:
-        return self.randomness.nonce() + self.randomness.nonce()
+        return self.parts.randomness.nonce() + self.parts.randomness.nonce()
 
     def _note(self, what: ChangeAction, key: ApiKey, by: str, **facts: object) -> None:
-        at = self.clock.now()
+        at = self.parts.clock.now()
         record = asked(what, (key.tenant, key.job_id), by, at, f"{key.id}-{what}", None, key_id=key.id, **facts)
-        self.jobs.note([record])
+        self.parts.jobs.note([record])
 
 
 def _stored(request: RequestKey) -> str:

@@ -5,27 +5,31 @@ The API only enqueues a message; the worker decides. A heartbeat is written imme
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, ProgressReport, decide_heartbeat
+from duecourse.domain.runs.operations import Omission, OperationKind
 from duecourse.domain.runs.states import Final, Run, Running, RunState, Succeeded, Waiting
 from duecourse.domain.runs.transitions import own_job
+from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.workflows.graph import WorkflowRef, read_ref
 from duecourse.messages import Cancel, Command, Complete, Fail, Redrive, RunMessage, message_about
-from duecourse.ports import Clock, Lanes, Outgoing, Randomness
+from duecourse.ports import Clock, GraphMissingError, Lanes, Outgoing, Randomness
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.runs.requests import LaneUnavailableError
 from duecourse.usecases.worker.work_item import CANCELLED
 from duecourse.usecases.workflows.workflows import WorkflowRuns
 
 if TYPE_CHECKING:
+    from duecourse.settings import TableSettings
     from duecourse.stores.jobs import JobStore
-    from duecourse.stores.runs import RunStore
+    from duecourse.usecases.parts import Parts
 
 NAMED_RUNS = 5
 """The maximum number of run ids in a change record. Further runs are only counted."""
@@ -76,13 +80,18 @@ class CommandSender:
         if not all(self.send(command, [run])):
             raise LaneUnavailableError(run.run_id)
 
-    def records(self, what: ChangeAction, runs: Sequence[Run], by: str | None) -> list[ChangeRecord]:
-        """Return the change records of a command: one for each job of these runs, with the ids of its first runs."""
+    def records(
+        self, what: ChangeAction, runs: Sequence[Run], by: str | None, operation: str | None = None
+    ) -> list[ChangeRecord]:
+        """Return the change records of a command: one for each job of these runs, with the ids of its first runs, and
+        with the `operation` that sends it.
+        """
         now, of_jobs = self.clock.now(), defaultdict[tuple[str, str], list[str]](list)
         for run in runs:
             of_jobs[run.tenant, run.job_id].append(run.run_id)
+        part_of = {} if operation is None else {"operation": operation}
         return [
-            asked(what, job, by, now, self.randomness.nonce(), None, runs=len(ids), run_ids=ids[:NAMED_RUNS])
+            asked(what, job, by, now, self.randomness.nonce(), None, runs=len(ids), run_ids=ids[:NAMED_RUNS], **part_of)
             for job, ids in of_jobs.items()
         ]
 
@@ -103,25 +112,136 @@ PORTION = 20
 @dataclass(frozen=True, slots=True)
 class ManyResult:
     """The result of a command for many runs: how many runs it was sent to, how many were `refused` by their lane, and
-    how many were `omitted`. `done`: the number of runs that were handled within the time limit.
+    how many were `skipped`, by reason. `done`: the number of runs that were handled within the time limit.
     """
 
     sent: int
     refused: int
-    omitted: int
+    skipped: Mapping[Omission, int]
     done: int
 
 
 @dataclass(frozen=True, slots=True)
-class Commands:
-    """Commands that a caller (`by`) sends to a run. Each method returns the run as it was at the time of the request.
-    The author is recorded before the message is sent, so that every change has an author.
+class ManyCommands:
+    """Commands for many runs of a tenant. The author is recorded before the messages are sent, so that every change has
+    an author.
     """
 
-    runs: Runs
     jobs: JobStore
     workflow_runs: WorkflowRuns
     orders: CommandSender
+
+    def send_many(
+        self,
+        kind: OperationKind,
+        runs: Sequence[Run],
+        *,
+        by: str | None = None,
+        dry_run: bool = False,
+        tags: frozenset[str] | None = None,
+        operation: str | None = None,
+    ) -> ManyResult:
+        """Redrive these dead runs, or cancel these runs, none of which has ended. A dry run reads the same and sends
+        nothing. It ends early when its time is up, or when no message of a portion was accepted.
+
+        Skipped are: dead runs whose job is deleted, and runs of workflows none of whose steps a redrive would start.
+        With `tags`, also runs of jobs without these tags, and runs in workflows with such jobs. A second redrive
+        message for a run is dropped. The change records name the `operation`.
+
+        Raises LaneUnavailableError if no message was accepted.
+        """
+        command, action = _COMMANDS[kind]
+        until = self.orders.clock.now() + MANY_SECONDS
+        done = sent = refused = 0
+        skipped = Counter[Omission]()
+        choice = _Choice(self.jobs, self.workflow_runs, kind, tags)
+        while done < len(runs):
+            portion = runs[done : done + PORTION]
+            done += len(portion)
+            own, omissions = choice.of(portion)
+            if dry_run:
+                accepted = [True] * len(own)
+            else:
+                self.jobs.note(self.orders.records(action, own, by, operation))
+                accepted = self.orders.send(command, own)
+            sent, refused = sent + sum(accepted), refused + accepted.count(False)
+            skipped.update(omissions)
+            if own and not any(accepted):
+                if not sent:
+                    raise LaneUnavailableError(f"{refused} runs")
+                break
+            if self.orders.clock.now() > until:
+                break
+        return ManyResult(sent, refused, skipped, done)
+
+
+_COMMANDS: Mapping[OperationKind, tuple[Command, ChangeAction]] = {
+    OperationKind.REDRIVE: (Redrive(), ChangeAction.REDRIVEN),
+    OperationKind.CANCEL: (Cancel(CANCELLED), ChangeAction.CANCELLED),
+}
+
+
+@dataclass(slots=True)
+class _Choice:
+    """Chooses the runs to which a command is sent. Jobs and workflows that were read are kept for the next runs."""
+
+    jobs: JobStore
+    workflow_runs: WorkflowRuns
+    kind: OperationKind
+    tags: frozenset[str] | None
+    read: dict[str, Job | None] = field(default_factory=dict)
+    reached: dict[WorkflowRef, bool] = field(default_factory=dict)
+
+    def of(self, runs: Sequence[Run]) -> tuple[list[Run], list[Omission]]:
+        """Return the runs that are chosen, and why each of the others is not."""
+        if self.kind is OperationKind.CANCEL and self.tags is None:
+            return list(runs), []  # needs no job
+        for job_id in {run.job_id for run in runs} - self.read.keys():
+            self.read[job_id] = self.jobs.get(runs[0].tenant, job_id)
+        omissions = [self._omission(run, self.read[run.job_id]) for run in runs]
+        own = [run for run, omission in zip(runs, omissions, strict=True) if omission is None]
+        return own, [omission for omission in omissions if omission is not None]
+
+    def _omission(self, run: Run, job: Job | None) -> Omission | None:
+        if self.tags is not None and not self._reaches(run, job, self.tags):
+            return Omission.OUT_OF_SCOPE
+        if self.kind is OperationKind.CANCEL:
+            return None
+        if own_job(job, run) is None:  # there is no target
+            return Omission.JOB_DELETED
+        return Omission.NOTHING_TO_REDRIVE if self.workflow_runs.lasting_failures(run) else None
+
+    def _reaches(self, run: Run, job: Job | None, tags: frozenset[str]) -> bool:
+        """Return whether the job has one of the tags. A command for a run in a workflow can start or stop other steps,
+        so each job of the workflow must have one.
+        """
+        if job is None or tags.isdisjoint(job.tags):
+            return False
+        if run.workflow is not None:
+            ref = read_ref(run.workflow)
+        elif isinstance(job.target, WorkflowTarget):
+            ref = WorkflowRef(job.id, job.target.graph)
+        else:
+            return True
+        if ref not in self.reached:
+            store = self.workflow_runs.workflows
+            try:
+                names = sorted({ref.workflow, *store.graph(run.tenant, ref).of_jobs})
+            except GraphMissingError:
+                self.reached[ref] = False
+            else:
+                others = store.jobs(run.tenant, names).values()
+                self.reached[ref] = all(not tags.isdisjoint(each.tags) for each in others)
+        return self.reached[ref]
+
+
+@dataclass(frozen=True, slots=True)
+class Commands(ManyCommands):
+    """Commands that a caller (`by`) sends to runs. The methods for one run return it as it was at the time of the
+    request.
+    """
+
+    runs: Runs
 
     def cancel(self, tenant: str, run_id: str, by: str | None = None) -> Run:
         """Cancel a queued, waiting, running or retrying run. The next heartbeat informs a program that works on it.
@@ -134,60 +254,6 @@ class Commands:
         self.jobs.note(self.orders.records(ChangeAction.CANCELLED, [run], by))
         self.orders.send_one(Cancel(CANCELLED), run)
         return run
-
-    def cancel_many(self, runs: Sequence[Run], *, by: str | None = None, dry_run: bool = False) -> ManyResult:
-        """Cancel these runs, none of which has ended. Raises LaneUnavailableError if no message was accepted."""
-        return self._send_many(Cancel(CANCELLED), ChangeAction.CANCELLED, runs, by, dry_run)
-
-    def redrive_many(self, runs: Sequence[Run], *, by: str | None = None, dry_run: bool = False) -> ManyResult:
-        """Redrive these dead runs of one tenant. Runs whose job is deleted, and runs of workflows none of whose steps a
-        redrive would start, are omitted. A second redrive message for a run is dropped. Raises LaneUnavailableError if
-        no message was accepted.
-        """
-        jobs: dict[str, Job | None] = {}
-
-        def owned(portion: Sequence[Run]) -> list[Run]:
-            for job_id in {run.job_id for run in portion} - jobs.keys():
-                jobs[job_id] = self.jobs.get(portion[0].tenant, job_id)
-            known = [run for run in portion if own_job(jobs[run.job_id], run) is not None]  # else there is no target
-            return [run for run in known if not self.workflow_runs.lasting_failures(run)]
-
-        return self._send_many(Redrive(), ChangeAction.REDRIVEN, runs, by, dry_run, owned)
-
-    def _send_many(
-        self,
-        command: Command,
-        what: ChangeAction,
-        runs: Sequence[Run],
-        by: str | None,
-        dry_run: bool,
-        chosen: Callable[[Sequence[Run]], Sequence[Run]] = lambda portion: portion,
-    ) -> ManyResult:
-        """Send a command to the `chosen` runs of each portion, in order. `what` is recorded. It ends early when its
-        time is up, or when no message of a portion was accepted. A dry run reads the same and sends nothing.
-
-        Raises LaneUnavailableError if no message was accepted.
-        """
-        until = self.orders.clock.now() + MANY_SECONDS
-        done = sent = refused = omitted = 0
-        while done < len(runs):
-            portion = runs[done : done + PORTION]
-            done += len(portion)
-            own = chosen(portion)
-            if dry_run:
-                accepted = [True] * len(own)
-            else:
-                self.jobs.note(self.orders.records(what, own, by))
-                accepted = self.orders.send(command, own)
-            sent, refused = sent + sum(accepted), refused + accepted.count(False)
-            omitted += len(portion) - len(own)
-            if own and not any(accepted):
-                if not sent:
-                    raise LaneUnavailableError(f"{refused} runs")
-                break
-            if self.orders.clock.now() > until:
-                break
-        return ManyResult(sent, refused, omitted, done)
 
     def redrive(self, tenant: str, run_id: str, by: str | None = None) -> Run:
         """Grant a dead run a new set of attempts.
@@ -246,9 +312,7 @@ class Callbacks:
     They raise AttemptOverError and RunEndedError; `complete` and `fail` also raise LaneUnavailableError.
     """
 
-    runs: RunStore
-    jobs: JobStore
-    clock: Clock
+    parts: Parts[TableSettings]
     orders: CommandSender
 
     def admitted(self, run_id: str, token: CallbackToken) -> Run:
@@ -257,22 +321,22 @@ class Callbacks:
             name = parse_run_id(run_id)
         except ValueError:
             raise BadTokenError from None
-        return _opened(self.runs.get(token.tenant, name.job_id, name.local), token)
+        return _opened(self.parts.runs.get(token.tenant, name.job_id, name.local), token)
 
     def heartbeat(self, of: Run, token: CallbackToken, report: ProgressReport = NOTHING) -> HeartbeatResult:
         """Ensure that a whole heartbeat interval is left, and store the report. Also raises BadTokenError."""
-        run = _alive(of)
+        run = _in_progress(of)
         timed = run.deadlines is not None and run.deadlines.heartbeat_until is not None
         if not timed and report == NOTHING:
             return HeartbeatResult(run, run.cancel_requested)
-        job = own_job(self.jobs.get(run.tenant, run.job_id), run)
+        job = own_job(self.parts.jobs.get(run.tenant, run.job_id), run)
         if not isinstance(job, Job):
             # The deadline is not extended: a run without a job ends at its next step.
             return HeartbeatResult(run, run.cancel_requested or "deleted")
-        beat = decide_heartbeat(run, job.heartbeat_seconds, report, now=self.clock.now())
+        beat = decide_heartbeat(run, job.heartbeat_seconds, report, now=self.parts.clock.now())
         if beat is None:
             return HeartbeatResult(run, run.cancel_requested)
-        conflict = self.runs.heartbeat(run, beat)
+        conflict = self.parts.runs.heartbeat(run, beat)
         if conflict is not None:  # the attempt is over, or a later heartbeat has moved the deadline
             return self.heartbeat(_opened(conflict.found, token), token, report)
         return HeartbeatResult(beat.beaten(run), run.cancel_requested)
@@ -280,24 +344,24 @@ class Callbacks:
     def complete(self, run: Run, result: object) -> Run:
         """Request the run's success. Idempotent for a run that has already succeeded with this token."""
         if not isinstance(run, Succeeded):
-            self.orders.send_one(Complete(result), _alive(run))
+            self.orders.send_one(Complete(result), _in_progress(run))
         return run
 
     def fail(self, of: Run, failure: ReportedFailure) -> Run:
         """Request the attempt's failure."""
-        run = _alive(of)
+        run = _in_progress(of)
         self.orders.send_one(Fail(failure.error, failure.code, failure.retryable, failure.retry_after), run)
         return run
 
 
 def _opened(run: Run | None, token: CallbackToken) -> Run:
     """Return the run if its current attempt has this token. Raises BadTokenError."""
-    if run is None or token.attempt != run.attempt or not token.opens(run.callback_hash):
+    if run is None or token.attempt != run.attempt or not token.opens(run.callback):
         raise BadTokenError
     return run
 
 
-def _alive(run: Run) -> Running | Waiting:
+def _in_progress(run: Run) -> Running | Waiting:
     """Return the run if its attempt is not over. Raises RunEndedError or AttemptOverError."""
     if isinstance(run, Final):
         raise RunEndedError(run)

@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from duecourse.domain.ids import RunName, key_line
+from duecourse.domain.ids import RunName, key_queue
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobSnapshot
@@ -20,8 +20,8 @@ from duecourse.domain.runs.explain import (
     pause_over,
     with_pause,
 )
-from duecourse.domain.runs.overlap import PAUSE, line_of
-from duecourse.domain.runs.states import Dead, Queued, Retrying, Run, RunState, gate_wait
+from duecourse.domain.runs.overlap import PAUSE_PLACE, wait_queue_of
+from duecourse.domain.runs.states import Dead, Queued, Retrying, Run, RunState
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.workflows.explain import instead_of, step_in, waiting_for
 from duecourse.domain.workflows.graph import read_ref
@@ -29,7 +29,7 @@ from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.gates.gate import said_of_pause
 from duecourse.gates.order import BY_NAME
 from duecourse.limits import MESSAGE_RETENTION_DAYS
-from duecourse.ports import Clock, Depths, GraphMissingError
+from duecourse.ports import GraphMissingError
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import at_once_until
 from duecourse.usecases.runs.requests import queued_run
@@ -38,9 +38,8 @@ from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 
 if TYPE_CHECKING:
-    from duecourse.stores.jobs import JobStore
-    from duecourse.stores.runs import RunStore
-    from duecourse.stores.waits import WaitQueues
+    from duecourse.settings import RoundSettings
+    from duecourse.usecases.parts import Parts
 
 PAGE = 100
 MAX_READ = 400
@@ -68,19 +67,10 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """Explains with a few reads. `lookahead_seconds` and the fields after it are settings of the stage. For a
-    workflow's run, it reads the records of all steps.
-    """
+    """Explains with a few reads. For a workflow's run, it reads the records of all steps."""
 
-    jobs: JobStore
-    runs: RunStore
-    wait_queues: WaitQueues
-    depths: Depths
+    parts: Parts[RoundSettings]
     workflow_runs: WorkflowRuns
-    clock: Clock
-    lookahead_seconds: int
-    horizon_seconds: int
-    run_retention_days: int
 
     def __call__(
         self, tenant: str, job_id: str, at: int, tags: Set[str] | None = None, charge: Charge = free
@@ -96,16 +86,16 @@ class Explain:
     ) -> tuple[Explained, WorkflowRunView | None]:
         """Return the explanation, and the run of a workflow that was read for it."""
         # The cursor is read before the records, so that a run that starts between them is found as started.
-        job = self.jobs.snapshot(tenant, job_id)
-        cursor = self.jobs.get_cursor(tenant, job_id) if isinstance(job, Job) else None
+        job = self.parts.jobs.snapshot(tenant, job_id)
+        cursor = self.parts.jobs.get_cursor(tenant, job_id) if isinstance(job, Job) else None
         by_hand = isinstance(job, Job) and not job.scheduled
         record, searched = self._record(tenant, job_id, at, by_hand=by_hand)
         if job is None and record is None:
             raise JobUnknownError(job_id)
-        now = self.clock.now()
+        now = self.parts.clock.now()
         found = explain(at, job, cursor, record, self._around(at, job, cursor, record, searched, now), now=now)
         if found.verdict is Verdict.PAUSED and found.run is not None:
-            changes = self.jobs.history(tenant, job_id, limit=CHANGES, before=None).items
+            changes = self.parts.jobs.history(tenant, job_id, limit=CHANGES, before=None).items
             pause = pause_over(changes, at)
             return Explained(found if pause is None else with_pause(found, pause), found.run), None
         if isinstance(job, Job) and job.workflow is not None and found.verdict is Verdict.NOT_AN_OCCURRENCE:
@@ -127,7 +117,7 @@ class Explain:
         view = self.redriven(run, tags, charge) if isinstance(job, Job) else None
         if view is None or not isinstance(job, Job):
             return Explained(found, run)
-        return Explained(replace(step_in(found, view, job, now=self.clock.now()), run=run), run)
+        return Explained(replace(step_in(found, view, job, now=self.parts.clock.now()), run=run), run)
 
     def redriven(self, run: Run, tags: Set[str] | None, charge: Charge) -> WorkflowRunView | None:
         """Return the run of a step's workflow if the end in the step's record no longer counts because of a redrive.
@@ -150,7 +140,7 @@ class Explain:
         """Return whether a caller with these tags may see the workflow's runs. Nothing is read for a caller without
         tag-scoped permissions.
         """
-        job = None if tags is None else self.jobs.get(tenant, workflow)
+        job = None if tags is None else self.parts.jobs.get(tenant, workflow)
         return tags is None or (job is not None and not tags.isdisjoint(job.tags))
 
     def _as_step(self, job: Job, workflow: str, at: int, alone: Explanation, charge: Charge) -> Explained:
@@ -167,7 +157,7 @@ class Explain:
             return Explained(instead_of(whole.found, workflow), whole.run)
         if job.id not in view.graph.of_jobs:
             return Explained(alone, None)
-        found = step_in(whole.found, view, job, now=self.clock.now())
+        found = step_in(whole.found, view, job, now=self.parts.clock.now())
         return Explained(found, found.run)
 
     def _view(self, run: Run, charge: Charge) -> WorkflowRunView | None:
@@ -183,7 +173,7 @@ class Explain:
         """
         before = RunName(job_id, at + 1).local
         for _ in range(0, MAX_READ, PAGE):
-            page = self.runs.page(tenant, job_id, limit=PAGE, before=before)
+            page = self.parts.runs.page(tenant, job_id, limit=PAGE, before=before)
             for run in page:
                 if (by_hand or not run.suffix) and at <= (run.occurrence if run.through is None else run.through):
                     return run, True
@@ -199,16 +189,16 @@ class Explain:
         record.
         """
         overdue = record is None and at + SETTLED_SECONDS < now
-        depth = self.depths.depth(job.lane) if overdue and isinstance(job, Job) else None
+        depth = self.parts.depths.depth(job.lane) if overdue and isinstance(job, Job) else None
         return ExplainContext(
-            lookahead=self.lookahead_seconds,
-            horizon=self.horizon_seconds,
-            retention=self.run_retention_days * DAY_SECONDS,
+            lookahead=self.parts.settings.lookahead_seconds,
+            horizon=self.parts.settings.horizon_seconds,
+            retention=self.parts.settings.run_retention_days * DAY_SECONDS,
             lane_kept=MESSAGE_RETENTION_DAYS * DAY_SECONDS,
             sent_until=self._sent_until(job, cursor),
             lane_empty=None if depth is None else depth.empty,
             searched=searched,
-            line=() if record is None else self._line(record, now),
+            wait_queue=() if record is None else self._wait_queue(record, now),
             said=() if record is None else self._said(record, now),
         )
 
@@ -219,7 +209,7 @@ class Explain:
         if run.wait is not None:
             gate, key = BY_NAME[run.wait.gate], run.wait.key
             paused_until = 0.0 if gate.pauses else self._paused_until(run.tenant, key)
-            return gate.said(self.wait_queues.state(run.tenant, key, gate), key, paused_until, now)
+            return gate.said(self.parts.wait_queues.state(run.tenant, key, gate), key, paused_until, now)
         if run.key is None:
             return ()
         pause = said_of_pause(run.key, self._paused_until(run.tenant, run.key), now)
@@ -229,27 +219,28 @@ class Explain:
 
     def _paused_until(self, tenant: str, key: str) -> float:
         """Return the end of the pause of a key (UTC seconds). 0: no pause."""
-        pause = self.runs.locks(tenant, key_line(key)).get(PAUSE)
+        pause = self.parts.runs.locks(tenant, key_queue(key)).get(PAUSE_PLACE)
         return 0.0 if pause is None else pause.until
 
-    def _line(self, run: Run, now: float) -> tuple[str, ...]:
+    def _wait_queue(self, run: Run, now: float) -> tuple[str, ...]:
         """Return the wait queue that contains the run, if it may wait. This takes one query."""
         waits = isinstance(run, Queued | Dead) or (isinstance(run, Retrying) and run.not_before <= now)
-        if not waits or gate_wait(run) is not None:
+        if not waits or run.wait is not None:
             return ()
-        return tuple(each.run_id for each in self.wait_queues.waiting(run.tenant, line_of(run), limit=MAX_WAITING))
+        waiting = self.parts.wait_queues.waiting(run.tenant, wait_queue_of(run), limit=MAX_WAITING)
+        return tuple(each.run_id for each in waiting)
 
     def _closed(self, run: Run) -> bool:
         """Return whether the key for which the run waits has the stored limit 0. This takes one read."""
         if not isinstance(run, Queued) or run.key is None or run.wait is not None:
             return False
-        stored = self.jobs.key_limits.get(run.tenant, run.key)
+        stored = self.parts.jobs.key_limits.get(run.tenant, run.key)
         return stored is not None and stored.concurrency == 0
 
     def _sent_until(self, job: JobSnapshot, cursor: Cursor | None) -> int | None:
         if not isinstance(job, Job):
             return None
         try:
-            return at_once_until(job, job.occurrences(), self.horizon_seconds, cursor)
+            return at_once_until(job, job.occurrences(), self.parts.settings.horizon_seconds, cursor)
         except (ScheduleError, ExclusionError):
             return None

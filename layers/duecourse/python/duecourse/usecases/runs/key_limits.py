@@ -7,22 +7,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from duecourse.domain.ids import key_line
+from duecourse.domain.ids import key_queue
 from duecourse.domain.jobs.job import SharedLimit
-from duecourse.domain.runs.overlap import PAUSE, KeyLimit, Lock, limit_values
+from duecourse.domain.runs.overlap import PAUSE_PLACE, KeyLimit, Lock, limit_values
 from duecourse.domain.runs.states import Queued, Retrying, Run, RunState
 from duecourse.gates.gate import SPREAD_SECONDS, KeyBusyError, share_of
 from duecourse.gates.places import MAX_TAKE_OVERS, Overlaps
 from duecourse.gates.runner import GateItems
+from duecourse.limits import LOST_RACES
 from duecourse.messages import RunMessage
-from duecourse.ports import Clock
+from duecourse.ports import StoreBusyError
+from duecourse.usecases.jobs.job_errors import ANYTHING, Precondition
 from duecourse.usecases.report import Report
 from duecourse.usecases.worker.wait_queue import WaitQueue
 
 if TYPE_CHECKING:
-    from duecourse.stores.jobs import JobStore
-    from duecourse.stores.runs import RunStore
-    from duecourse.stores.waits import WaitQueues
+    from duecourse.settings import TableSettings
+    from duecourse.usecases.parts import Parts
+
+KIND = "limit"
 
 MAX_SHOWN = 100
 """The maximum number of waiting runs that are shown."""
@@ -86,13 +89,10 @@ class ListedKey:
 class KeyLimitsInUse:
     """Reads and writes limits of keys. A change takes effect at the next start, and starts runs that wait."""
 
-    jobs: JobStore
-    runs: RunStore
-    wait_queues: WaitQueues
+    parts: Parts[TableSettings]
     gates: GateItems
     overlaps: Overlaps
     wait_queue: WaitQueue
-    clock: Clock
 
     def get(self, tenant: str, key: str) -> KeyStatus:
         """Return the status of a key. Raises KeyUnknownError."""
@@ -104,21 +104,21 @@ class KeyLimitsInUse:
 
     def status(self, tenant: str, key: str) -> KeyStatus:
         """Return the status of a key, even if the key is unknown."""
-        line, now, gates = key_line(key), self.clock.now(), self.gates.gates
-        states = {gate.name: self.wait_queues.state(tenant, key, gate) for gate in gates}
+        queue, now, gates = key_queue(key), self.parts.clock.now(), self.gates.gates
+        states = {gate.name: self.parts.wait_queues.state(tenant, key, gate) for gate in gates}
         waiting = [run for run in self._waiting(tenant) if run.wait is not None and run.wait.key == key]
         waiting.sort(key=lambda run: (run.not_before or 0.0, run.run_id))
-        pause = self.runs.locks(tenant, line).get(PAUSE)
+        pause = self.parts.runs.locks(tenant, queue).get(PAUSE_PLACE)
         pauses = [0.0 if pause is None else pause.until, *(gate.paused_until(states[gate.name]) for gate in gates)]
         shown: dict[str, object] = {}
         for gate in gates:
             shown |= gate.document(states[gate.name], now)
         return KeyStatus(
             key,
-            self.jobs.key_limits.get(tenant, key),
+            self.parts.jobs.key_limits.get(tenant, key),
             {lock.holder: run for lock, run in self.overlaps.holders(tenant, key).values()},
-            self.wait_queues.length(tenant, line, limit=MAX_COUNTED),
-            self.wait_queues.waiting(tenant, line, limit=MAX_SHOWN),
+            self.parts.wait_queues.length(tenant, queue, limit=MAX_COUNTED),
+            self.parts.wait_queues.waiting(tenant, queue, limit=MAX_SHOWN),
             {
                 gate.name: [run for run in waiting if run.wait is not None and run.wait.gate == gate.name]
                 for gate in gates
@@ -130,14 +130,14 @@ class KeyLimitsInUse:
 
     def _waiting(self, tenant: str) -> list[Queued | Retrying]:
         states = (RunState.QUEUED, RunState.RETRYING)
-        found = [run for state in states for run in self.runs.by_state(tenant, [state], limit=MAX_WAITING_READ)]
+        found = [run for state in states for run in self.parts.runs.by_state(tenant, [state], limit=MAX_WAITING_READ)]
         return [run for run in found if isinstance(run, Queued | Retrying)]
 
     def page(self, tenant: str, *, limit: int, after: str | None) -> tuple[list[ListedKey], str | None]:
         """Return a page of the keys that have a stored limit or waiting runs, and the key after which the next page
         begins. The page begins after the key `after`.
         """
-        page = self.jobs.key_limits.page(tenant, limit=limit, after=after)
+        page = self.parts.jobs.key_limits.page(tenant, limit=limit, after=after)
         runs = self._waiting(tenant)
         at_gates = {
             gate.name: Counter(run.wait.key for run in runs if run.wait is not None and run.wait.gate == gate.name)
@@ -158,23 +158,62 @@ class KeyLimitsInUse:
         )
         return list(listed), following
 
-    def put(self, tenant: str, key: str, concurrency: int | None, *limits: SharedLimit | None, by: str) -> bool:
+    def put(
+        self,
+        tenant: str,
+        key: str,
+        concurrency: int | None,
+        *limits: SharedLimit | None,
+        by: str,
+        expected: Precondition = ANYTHING,
+    ) -> bool:
         """Store the limits of a key, and start the first run that waits for a place, which starts the next one. Return
-        whether there was no stored limit before. Raises WaitQueueUnavailableError.
+        whether there was no stored limit before. Raises JobVersionError, StoreBusyError or WaitQueueUnavailableError.
         """
-        limit = KeyLimit(tenant, key, limit_values(concurrency, *limits), self.clock.now(), by)
-        created = self.jobs.key_limits.put(limit)
+        limit = KeyLimit(tenant, key, limit_values(concurrency, *limits), self.parts.clock.now(), by)
+        store = self.parts.jobs.key_limits
+        created = self._replace(limit, expected) if expected.about_version else store.put(limit)
         self._start(tenant, key)
         return created
 
-    def delete(self, tenant: str, key: str) -> None:
-        """Delete the limit of a key: the limits of its jobs apply again. Raises NoStoredLimitError or
-        WaitQueueUnavailableError.
+    def _replace(self, limit: KeyLimit, expected: Precondition) -> bool:
+        store, created = self.parts.jobs.key_limits, False
+        for _ in range(LOST_RACES):
+            found = store.get(limit.tenant, limit.key)
+            if found == limit:  # this request has written it, without a response
+                return created
+            expected.check_version(None if found is None else found.tag, KIND)
+            created = found is None
+            if store.replace(limit, found):
+                return created
+        raise StoreBusyError(f"the limit of {limit.key}")
+
+    def delete(self, tenant: str, key: str, expected: Precondition = ANYTHING) -> None:
+        """Delete the limit of a key: the limits of its jobs apply again. Raises NoStoredLimitError, JobVersionError,
+        StoreBusyError or WaitQueueUnavailableError.
         """
-        deleted = self.jobs.key_limits.delete(tenant, key)
+        if expected.about_version:
+            self._delete(tenant, key, expected)
+            deleted = True
+        else:
+            deleted = self.parts.jobs.key_limits.delete(tenant, key)
         self._start(tenant, key)
         if not deleted:
             raise NoStoredLimitError(key)
+
+    def _delete(self, tenant: str, key: str, expected: Precondition) -> None:
+        store, tried = self.parts.jobs.key_limits, False
+        for _ in range(LOST_RACES):
+            found = store.get(tenant, key)
+            if found is None and tried:  # this request has deleted it, without a response
+                return
+            if found is None:
+                raise NoStoredLimitError(key)
+            expected.check_version(found.tag, KIND)
+            tried = True
+            if store.delete(tenant, key, found):
+                return
+        raise StoreBusyError(f"the limit of {key}")
 
     def release(self, tenant: str, key: str, run_id: str) -> None:
         """Take the places of a key from a run, which continues, and start the first waiting run. Raises
@@ -183,11 +222,11 @@ class KeyLimitsInUse:
         released, left = False, True
         for _ in range(MAX_TAKE_OVERS):
             taken = {lock.holder for lock, _ in self.overlaps.holders(tenant, key).values()}
-            locks = self.runs.locks(tenant, key_line(key)) if run_id in taken else {}
+            locks = self.parts.runs.locks(tenant, key_queue(key)) if run_id in taken else {}
             # Also those of its earlier attempts, which would count again.
             held = {place: lock for place, lock in locks.items() if lock.holder == run_id}
-            empty = Lock("", self.clock.now())
-            done = [self.runs.lock(tenant, key_line(key), empty, held[place], place=place) is None for place in held]
+            runs, empty = self.parts.runs, Lock("", self.parts.clock.now())
+            done = [runs.lock(tenant, key_queue(key), empty, held[place], place=place) is None for place in held]
             released, left = released or any(done), not all(done)
             if not left:
                 break
@@ -211,13 +250,13 @@ class KeyLimitsInUse:
         the runs that wait for a gate which has opened (the newest MAX_WAITING_READ in each state) try again within
         SPREAD_SECONDS. Raises KeyBusyError or WaitQueueUnavailableError.
         """
-        now, line = self.clock.now(), key_line(key)
+        now, queue = self.parts.clock.now(), key_queue(key)
         self.gates.open(tenant, key)
-        pause = self.runs.locks(tenant, line).get(PAUSE)
+        pause = self.parts.runs.locks(tenant, queue).get(PAUSE_PLACE)
         for _ in range(MAX_TAKE_OVERS):
             if pause is None or pause.until <= now:
                 break
-            pause = self.runs.lock(tenant, line, Lock("", now), pause, place=PAUSE)
+            pause = self.parts.runs.lock(tenant, queue, Lock("", now), pause, place=PAUSE_PLACE)
             if pause is None:
                 break
         else:
@@ -236,4 +275,4 @@ class KeyLimitsInUse:
         self.wait_queue.try_again(woken, lambda run: now + SPREAD_SECONDS * share_of(run.run_id))
 
     def _start(self, tenant: str, key: str) -> None:
-        self.wait_queue.call_next(tenant, key_line(key), Report())
+        self.wait_queue.call_next(tenant, key_queue(key), Report())

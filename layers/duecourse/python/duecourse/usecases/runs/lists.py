@@ -6,37 +6,40 @@ Counts require a few reads and no scan.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
+from math import ceil
 from typing import TYPE_CHECKING
 
+from duecourse.domain.documents import LATEST
 from duecourse.domain.ids import RunName, parse_run_id, to_basic
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.backfill import due_in
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState, Lane
+from duecourse.domain.runs.counts import Hours, RunCount
 from duecourse.domain.runs.coverage import between
 from duecourse.domain.runs.document import RunFilter
-from duecourse.domain.runs.states import Queued, Run, RunState, Succeeded, state_since
+from duecourse.domain.runs.states import Run, RunState, Succeeded
 from duecourse.domain.runs.transitions import binds_nobody
+from duecourse.domain.tenants.rate import Charge, free
 from duecourse.limits import MESSAGE_RETENTION_DAYS
-from duecourse.ports import Clock, Depth, Depths, Executor, Input, LastRun, Listed, Results, StateMark
+from duecourse.ports import Depth, Input, LastRun, Listed, Results, StateMark
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import at_once_until, since_when
 from duecourse.usecases.runs.health import ClockHealth, Health
-from duecourse.usecases.runs.requests import queued_run, requested_run
+from duecourse.usecases.runs.requests import queued_run, requested_run, single_run
 from duecourse.usecases.tenants import Limits
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 from duecourse_schedules.schedule import Occurrences
 
 if TYPE_CHECKING:
-    from duecourse.stores.inputs import Inputs
-    from duecourse.stores.jobs import JobStore
-    from duecourse.stores.runs import RunStore
-    from duecourse.stores.tenants import TenantLimits
-    from duecourse.stores.timers import Timers
+    from duecourse.settings import LaneSettings, RoundSettings, TableSettings
+    from duecourse.stores.runs import FoundRun, RunStore
+    from duecourse.usecases.parts import Parts
 
 ALL = RunFilter()
 
@@ -53,20 +56,14 @@ class History:
     cursor.
     """
 
-    jobs: JobStore
-    runs: RunStore
-    timers: Timers
-    clock: Clock
-    horizon_seconds: int
-    run_retention_days: int
-    executor: Executor
+    parts: Parts[RoundSettings]
 
     def last(self, tenant: str, jobs: Sequence[Job], count: int) -> list[list[LastRun]]:
         """Return the last `count` runs of each job, newest first, without enqueued runs and without runs of a later
         occurrence. Each job requires one query.
         """
-        before = to_basic(int(self.clock.now()) + 1)
-        return self.executor.map(lambda job: self.runs.last(tenant, job.id, limit=count, before=before), jobs)
+        runs, before = self.parts.runs, to_basic(int(self.parts.clock.now()) + 1)
+        return self.parts.executor.map(lambda job: runs.last(tenant, job.id, limit=count, before=before), jobs)
 
     def page(
         self,
@@ -88,9 +85,9 @@ class History:
         Raises JobUnknownError if there is neither a job nor a record.
         """
         # The cursor is read first, so that a run that starts in the meantime is shown exactly once.
-        job, cursor = self.jobs.get_both(tenant, job_id)
+        job, cursor = self.parts.jobs.get_both(tenant, job_id)
         if before is None:
-            check_known(self.runs, tenant, job_id, job)
+            check_known(self.parts.runs, tenant, job_id, job)
         if tag is not None and (job is None or tag not in job.tags):
             return Listed((), None)
         definition = job if RunState.QUEUED in wanted.states else None
@@ -119,7 +116,7 @@ class History:
         before: str | None,
     ) -> Listed[Run, str]:
         """Return all runs of a job before the local name `before`; without `job`, only records."""
-        records = self.runs.page(tenant, job_id, limit=limit + 1, before=before)
+        records = self.parts.runs.page(tenant, job_id, limit=limit + 1, before=before)
         queued = [] if job is None or cursor is None else self._queued(job, cursor, records, limit + 1, before)
         queued += [] if job is None else self._requested(job, records, limit + 1, before)
         again = {run.name for run in queued}
@@ -156,20 +153,15 @@ class History:
         """Return the newest `count` manual runs of this page that are due later and have no record."""
         known = {run.name.local for run in records}
         oldest = records[-1].name.local if len(records) == count else ""  # older runs are on later pages
-        timers = self.timers.requested_runs(job.tenant, job.id, limit=count, before=before)
-        messages = [timer.message for timer in timers]
-        waiting = [each for each in messages if each.name.local > oldest and each.name.local not in known]
-        return [
-            Queued(each.identity, lane=each.lane, attempts_allowed=job.attempts_allowed)
-            for each in waiting
-            if each.generation >= job.created_generation
-        ]
+        timers = self.parts.timers.requested_runs(job.tenant, job.id, limit=count, before=before)
+        queued = (timer.queued(job) for timer in timers)
+        return [run for run in queued if run is not None and run.name.local > oldest and run.name.local not in known]
 
     def _enqueued(self, job: Job, cursor: Cursor, schedule: Occurrences) -> Window:
         """Return the window of occurrences of the job's current schedule that were sent to their lane."""
-        days = min(MESSAGE_RETENTION_DAYS, self.run_retention_days)
-        low = max(since_when(job, schedule), int(self.clock.now()) - days * DAY_SECONDS)
-        until = at_once_until(job, schedule, self.horizon_seconds, cursor)
+        days = min(MESSAGE_RETENTION_DAYS, self.parts.settings.run_retention_days)
+        low = max(since_when(job, schedule), int(self.parts.clock.now()) - days * DAY_SECONDS)
+        until = at_once_until(job, schedule, self.parts.settings.horizon_seconds, cursor)
         if cursor.generation != job.generation:
             return low, until
         if cursor.occurrence is not None:
@@ -222,14 +214,29 @@ have a next page.
 
 
 @dataclass(frozen=True, slots=True)
+class FoundRuns:
+    """A page of runs of all jobs. The next page starts after `following` (None: there is none)."""
+
+    found: Sequence[FoundRun]
+    following: StateMark | None
+
+    @property
+    def items(self) -> Sequence[Run]:
+        """The runs."""
+        return [each.run for each in self.found]
+
+    def first(self, count: int) -> FoundRuns:
+        """Return the first runs of the page, at most `count`."""
+        return self if count >= len(self.found) else FoundRuns(self.found[:count], self.found[count - 1].mark)
+
+
+@dataclass(frozen=True, slots=True)
 class RunSearch:
     """Finds runs with the indexes by state, which may be slightly stale. A run has no tags, so that successful runs
-    need not store any: the current tags of its job count.
+    need not store any: the current tags of its job count. The delayed runs follow the others.
     """
 
-    runs: RunStore
-    jobs: JobStore
-    clock: Clock
+    parts: Parts[TableSettings]
 
     def page(
         self,
@@ -240,40 +247,82 @@ class RunSearch:
         before: StateMark | None = None,
         job_id: str | None = None,
         tag: str | None = None,
-    ) -> Listed[Run, StateMark]:
-        """Return a page of the runs in `wanted.states` (all in LISTED) that entered their state last, of one job or of
-        the jobs that have the tag. Raises JobUnknownError if there is neither a job `job_id` nor a record of it.
+        delayed: bool = False,
+        charge: Charge = free,
+    ) -> FoundRuns:
+        """Return a page of the runs in `wanted.states` that entered their state last, of one job or of the jobs that
+        have the tag. With `delayed`, the list continues with the delayed runs of all jobs, of which the next one to be
+        due is first; `charge` is called before they are read, and its errors are raised. Raises JobUnknownError if
+        there is neither a job `job_id` nor a record of it.
         """
+        page = FoundRuns((), None)
+        if before is None or not (before.delayed and delayed):
+            page, before = self._recorded(tenant, wanted, limit, before, job_id, tag), None
+        if page.following is not None or not delayed or wanted.error is not None or wanted.caught_up:
+            return page
+        left = limit - len(page.found)
+        rest = self._delayed(tenant, wanted, max(left, 1), before, tag, charge)
+        if left > 0:
+            return FoundRuns((*page.found, *rest.found), rest.following)
+        return FoundRuns(page.found, page.found[-1].mark if rest.found or rest.following else None)
+
+    def _delayed(
+        self,
+        tenant: str,
+        wanted: RunFilter,
+        limit: int,
+        after: StateMark | None,
+        tag: str | None,
+        charge: Charge,
+    ) -> FoundRuns:
+        """Return a page of the delayed runs whose due times the filter selects."""
+
+        def tagged(job_ids: AbstractSet[str]) -> AbstractSet[str]:
+            return job_ids if tag is None else self.parts.jobs.tagged(tenant, tag, job_ids)
+
+        listed = self.parts.delayed_runs.page(
+            tenant,
+            ceil(wanted.since or 0),
+            LATEST if wanted.until is None else ceil(wanted.until),
+            now=self.parts.clock.now(),
+            limit=limit,
+            examined=max(limit, EXAMINED),
+            after=after,
+            chosen=tagged,
+            charge=charge,
+        )
+        return FoundRuns(listed.items, listed.following)
+
+    def _recorded(
+        self,
+        tenant: str,
+        wanted: RunFilter,
+        limit: int,
+        before: StateMark | None,
+        job_id: str | None,
+        tag: str | None,
+    ) -> FoundRuns:
+        """Return a page of the runs that have a record."""
         sifts = wanted.error is not None or wanted.caught_up or tag is not None
         reading = max(limit, EXAMINED) if sifts else limit
         until = None if wanted.until is None else StateMark(wanted.until, "")
         marks = [mark for mark in (until, before) if mark is not None]
         start = min(marks, key=lambda mark: mark.at, default=None)
-        if job_id is not None:
-            job = self.jobs.get(tenant, job_id)
-            if before is None:
-                check_known(self.runs, tenant, job_id, job)
-            found = self.runs.by_state(tenant, wanted.states, limit=reading + 1, before=start, job_id=job_id)
-        else:
-            found = self.runs.by_state(tenant, wanted.states, limit=reading + 1, before=start)
+        if job_id is not None and before is None:
+            check_known(self.parts.runs, tenant, job_id, self.parts.jobs.get(tenant, job_id))
+        found = self.parts.runs.search(tenant, wanted.states, limit=reading + 1, before=start, job_id=job_id)
         since = wanted.since
         if since is not None:
-            found = list(takewhile(lambda run: state_since(run) >= since, found))
-        examined = self._tagged(tenant, tag, [run for run in found[:reading] if wanted.passes(run)])
-        if len(examined) > limit:
-            return Listed(tuple(examined[:limit]), mark_of(examined[limit - 1]))
-        return Listed(tuple(examined), mark_of(found[reading - 1]) if len(found) > reading else None)
+            found = list(takewhile(lambda each: each.mark.at >= since, found))
+        examined = self._tagged(tenant, tag, [each for each in found[:reading] if wanted.passes(each.run)])
+        following = found[reading - 1].mark if len(found) > reading else None
+        return FoundRuns(examined, following).first(limit)
 
-    def _tagged(self, tenant: str, tag: str | None, runs: Sequence[Run]) -> Sequence[Run]:
-        if tag is None or not runs:
-            return runs
-        having = self.jobs.tagged(tenant, tag, {run.job_id for run in runs})
-        return [run for run in runs if run.job_id in having]
-
-
-def mark_of(run: Run) -> StateMark:
-    """Return the mark for the page after this run."""
-    return StateMark(state_since(run), run.run_id, run.state)
+    def _tagged(self, tenant: str, tag: str | None, found: Sequence[FoundRun]) -> Sequence[FoundRun]:
+        if tag is None or not found:
+            return found
+        having = self.parts.jobs.tagged(tenant, tag, {each.run.job_id for each in found})
+        return [each for each in found if each.run.job_id in having]
 
 
 DEAD_COUNTED = 100
@@ -292,29 +341,46 @@ class TenantStats:
 
 
 @dataclass(frozen=True, slots=True)
+class CountedHours:
+    """The counts of each hour (UTC seconds of its start) since the tenant's first count, as known at `as_of` (UTC
+    seconds). Earlier ones of the `wanted` hours are not known.
+    """
+
+    wanted: Hours
+    counts: Mapping[int, Mapping[RunCount, int]]
+    as_of: float
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """Reads the figures of a tenant."""
 
-    counters: TenantLimits
-    runs: RunStore
-    depths: Depths
+    parts: Parts[LaneSettings]
     health: Health
     limits: Limits
 
     def figures(self, tenant: str) -> TenantStats:
         """Return the current figures."""
-        dead = len(self.runs.by_state(tenant, (RunState.DEAD,), limit=DEAD_COUNTED + 1))
+        dead = len(self.parts.runs.by_state(tenant, (RunState.DEAD,), limit=DEAD_COUNTED + 1))
         return TenantStats(
-            jobs=self.counters.jobs(tenant),
+            jobs=self.parts.tenant_limits.jobs(tenant),
             dead=min(dead, DEAD_COUNTED),
             dead_at_least=dead > DEAD_COUNTED,
             requests_left=self.limits.left(tenant),
             pulse=self.health.pulse(),
         )
 
+    def by_hour(self, tenant: str, since: int | None, until: int | None) -> CountedHours:
+        """Return the counts of the tenant's runs by hour, from `since` to before `until` (UTC seconds), by default of
+        the last 24 hours. They lag, and miss those that a process had not written when it stopped.
+        """
+        now = self.parts.clock.now()
+        hours = Hours.of(since, until, now)
+        return CountedHours(hours, hours.counted(self.parts.run_count_store.read(tenant, hours)), now)
+
     def lanes(self) -> dict[Lane, Depth | None]:
         """Return the depths of the lanes, which include the messages of all tenants (None: it cannot be read)."""
-        return {lane: self.depths.depth(lane) for lane in Lane}
+        return {lane: self.parts.depths.depth(lane) for lane in Lane}
 
 
 JUST_AFTER = ".b-"
@@ -331,10 +397,9 @@ class RunUnknownError(Exception):
 class Runs:
     """Reads runs by their ids."""
 
-    store: RunStore
+    parts: Parts[TableSettings]
     history: History
     results: Results
-    inputs: Inputs
 
     def get(self, tenant: str, run_id: str) -> Run:
         """Return the run's record, or a QUEUED run if it is enqueued and has no record. Raises RunUnknownError."""
@@ -342,7 +407,7 @@ class Runs:
             name = parse_run_id(run_id)
         except ValueError:
             raise RunUnknownError(run_id) from None
-        run = self.store.get(tenant, name.job_id, name.local)
+        run = self.parts.runs.get(tenant, name.job_id, name.local)
         if run is None or self._binds_nobody(run):
             run = (self._asked(tenant, name) if name.suffix else self._enqueued(tenant, name)) or run
         if run is None:
@@ -359,7 +424,7 @@ class Runs:
         """Return whether the record belongs to a deleted job, so that a run of the re-created job may be queued under
         the same name. This only applies to runs that never began.
         """
-        job = self.history.jobs.get(run.tenant, run.job_id) if run.attempt == 0 else None
+        job = self.parts.jobs.get(run.tenant, run.job_id) if run.attempt == 0 else None
         return job is not None and binds_nobody(job, run)
 
     def _enqueued(self, tenant: str, name: RunName) -> Run | None:
@@ -372,12 +437,12 @@ class Runs:
 
     def _asked(self, tenant: str, name: RunName) -> Run | None:
         """Return a QUEUED run if it was requested and its message may still be in transit."""
-        asked = self.inputs.get(tenant, name.job_id, name.suffix)
-        job = None if asked is None else self.history.jobs.get(tenant, name.job_id)
+        asked = self.parts.inputs.get(tenant, name.job_id, name.suffix)
+        job = None if asked is None else self.parts.jobs.get(tenant, name.job_id)
         if asked is None or job is None or asked.generation < job.created_generation:
             return None
         due = _due(job, asked, name.occurrence)
-        if due is None or self.history.clock.now() > due + MESSAGE_RETENTION_DAYS * DAY_SECONDS:
+        if due is None or self.parts.clock.now() > due + MESSAGE_RETENTION_DAYS * DAY_SECONDS:
             return None
         run = requested_run(job, asked, name.occurrence, due)
         return replace(run, identity=replace(run.identity, generation=asked.generation))
@@ -388,7 +453,7 @@ def _due(job: Job, asked: Input, occurrence: int) -> int | None:
     from the job's current schedule, since its runs have no items before they start.
     """
     if asked.backfill is None:
-        return occurrence if occurrence == asked.occurrence else None
+        return single_run(job, asked).due if occurrence == asked.occurrence else None
     try:
         return due_in(job.occurrences(), asked.backfill, occurrence, now=asked.requested_at)
     except (ScheduleError, ExclusionError):

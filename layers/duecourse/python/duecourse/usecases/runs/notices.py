@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job, NotifyTarget
 from duecourse.domain.runs.notices import (
     AT_ONCE,
@@ -25,20 +23,15 @@ from duecourse.domain.runs.notices import (
 )
 from duecourse.domain.runs.rendering import literal_payload
 from duecourse.domain.runs.states import Run
-from duecourse.ports import Clock, Lanes, Outgoing, Randomness
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.requests import (
-    KEPT_LONGER_DAYS,
     LaneUnavailableError,
+    OwnPayload,
+    Requests,
     RunRequest,
-    message_of,
-    requested_run,
+    single_run,
 )
-
-if TYPE_CHECKING:
-    from duecourse.stores.inputs import Inputs
-    from duecourse.stores.jobs import JobStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +43,8 @@ class NotifyTest:
 
 
 @dataclass(frozen=True, slots=True)
-class JobNotices:
-    """Starts the runs that deliver notices. The requests are kept a little longer than `run_retention_days`."""
-
-    jobs: JobStore
-    inputs: Inputs
-    lanes: Lanes
-    clock: Clock
-    randomness: Randomness
-    run_retention_days: int
+class JobNotices(Requests):
+    """Starts the runs that deliver notices."""
 
     def send(self, notices: Sequence[Notice], report: Report) -> None:
         """Deliver the notices by the rules of their job. A rule that names no job is reported. Raises if a delivery
@@ -67,7 +53,7 @@ class JobNotices:
         for notice in notices:
             for to in notice.job.notified_of(notice.cause):
                 whose: dict[str, Any] = {"tenant": notice.job.tenant, "job_id": notice.job.id, "cause": notice.cause}
-                if (deliverer := self.jobs.get(notice.job.tenant, to.job)) is None:
+                if (deliverer := self.parts.jobs.get(notice.job.tenant, to.job)) is None:
                     report.counts["NoticesRefused"] += 1
                     report.add("notice_refused", alarming=True, reason=f"there is no job {to.job}", **whose)
                     continue
@@ -79,9 +65,9 @@ class JobNotices:
         """Deliver a test notice to the target of each of the job's rules. With a `key`, a repeated call delivers
         nothing. Raises LaneUnavailableError.
         """
-        notice = sample_notice(job, key or self.randomness.nonce(), self.clock.now())
+        notice = sample_notice(job, key or self.parts.randomness.nonce(), self.parts.clock.now())
         targets = dict.fromkeys(rule.to for rule in job.notify)
-        found = [(to, self.jobs.get(job.tenant, to.job)) for to in targets]
+        found = [(to, self.parts.jobs.get(job.tenant, to.job)) for to in targets]
         runs = list[Run]()
         for to, deliverer in found:
             if deliverer is not None:
@@ -107,28 +93,15 @@ class JobNotices:
         return self._run(deliverer, f"{own}/digest", [], digest, due=(window + 1) * WINDOW_SECONDS)
 
     def _run(self, deliverer: Job, key: str, said: list[str], payload: Any, due: int | None = None) -> Run:
-        """Return the run with this key, and send it unless it was sent before. Raises KeyReusedError if another notice
-        has the key.
+        """Return the run with this key, and send it unless it was sent before. Only a repetition marks that it was
+        sent, so that most notices need no mark. Raises KeyReusedError if another notice has the key.
         """
-        now = self.clock.now()
+        now = self.parts.clock.now()
         at = int(now) if due is None else max(due, int(now))
-        request = RunRequest(NOTIFIER, f"notify {key}")
-        nonce = self.randomness.nonce
-        wanted = request.wanted(
-            "m",
-            deliverer,
-            nonce(),
-            ["notice", said],
-            now=now,
-            until=at + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
-            occurrence=at,
-            own_payload=True,
-            payload=literal_payload(deliverer, payload),
-        )
-        standing = request.put(self.inputs, deliverer, wanted)
-        asked = wanted if standing is None else standing
-        run = requested_run(deliverer, asked, asked.occurrence or at)
-        if not asked.sent:
-            start = Outgoing(message_of(deliverer, run, nonce()), max(ceil(run.due - now), 0))
-            request.send(self.lanes, self.inputs, deliverer, asked, [start])
-        return run
+        request, given = RunRequest(NOTIFIER, f"notify {key}"), OwnPayload(literal_payload(deliverer, payload))
+        wanted = self.wanted(request, deliverer, ["notice", said], now=now, last=at, occurrence=at, given=given)
+        standing = self.put(request, deliverer, wanted)
+        asked = standing or wanted
+        if standing is None or self.present(deliverer, standing, now) is None:
+            self.start_run(request, deliverer, asked, now=now, repeated=standing is not None)
+        return single_run(deliverer, asked)

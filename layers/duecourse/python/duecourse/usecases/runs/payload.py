@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from duecourse.domain.runs.rendering import call_values, idempotency_key, render_document
@@ -60,7 +60,6 @@ class RunPayloads:
         if run.attempt == 0 and run.state in (RunState.SKIPPED, RunState.CANCELLED):
             return SentPayload(None, None, run.own_payload, changed=False, problem=NOTHING_SENT)
         changed = run.started_at is not None and job.updated_at > run.started_at
-        run = replace(run, attempt=max(run.attempt, 1))
         try:
             prepared = self.payloads.prepared(job, run)
             if isinstance(prepared, Failed):

@@ -30,14 +30,14 @@ from duecourse.domain.jobs.backfill import (
     plan_backfill,
 )
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Deadline, Job
 from duecourse.domain.runs.coverage import recorded, standings
 from duecourse.domain.runs.states import Queued, Run
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.limits import LOST_RACES, MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
 from duecourse.messages import RunMessage, deadline_checks
-from duecourse.ports import Clock, Input, Lanes, Outgoing, Randomness, Timer
+from duecourse.ports import Input, Outgoing, Timer
 from duecourse.usecases.dispatch.claim import checks_of
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, KeyReusedError, Precondition
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS
@@ -46,10 +46,8 @@ from duecourse_schedules import ScheduleError, compile_schedule
 from duecourse_schedules.instant import parse_moment
 
 if TYPE_CHECKING:
-    from duecourse.stores.inputs import Inputs
-    from duecourse.stores.jobs import JobStore
-    from duecourse.stores.runs import RunStore
-    from duecourse.stores.timers import Timers
+    from duecourse.settings import ApiSettings, LaneSettings
+    from duecourse.usecases.parts import Parts
 
 SUFFIX_CHARACTERS = 8
 """The length of a suffix: 48 bits are enough to avoid collisions within a job."""
@@ -119,64 +117,30 @@ class RunRequest:
         of, at = (job.tenant, job.id), wanted.requested_at
         return asked(what, of, wanted.requested_by, at, wanted.suffix, job.revision, **facts)
 
-    def wanted(self, letter: str, job: Job, nonce: str, said: object, *, now: float, until: int, **more: Any) -> Input:
-        """Return the request, made at `now`, that is kept for its runs until `until` (UTC seconds). `more` has further
-        fields. `said` is plain JSON that distinguishes a repeated request from a different request with the same key.
-        """
-        return Input(
-            suffix=self.suffix(letter, job, nonce),
-            requested_at=now,
-            requested_by=self.by[:MAX_BY],
-            correlation_id=self.correlation_id,
-            fingerprint=self._fingerprint(said),
-            generation=job.generation,
-            expires_at=until,
-            **more,
-        )
-
-    def put(self, inputs: Inputs, job: Job, wanted: Input) -> Input | None:
-        """Write the request. Return the first request if this one repeats it. Raises KeyReusedError."""
-        return self._repeated(inputs.put(job.tenant, job.id, wanted), wanted.fingerprint)
-
-    def standing(self, inputs: Inputs, letter: str, job: Job, said: object) -> Input | None:
-        """Return the first request if this one repeats it; see `wanted`. Raises KeyReusedError."""
-        found = None if self.key is None else inputs.get(job.tenant, job.id, self.suffix(letter, job, ""))
-        return self._repeated(found, self._fingerprint(said))
-
-    def _fingerprint(self, said: object) -> str:
+    def fingerprint(self, said: object) -> str:
+        """Return what distinguishes a repeated request from a different request (`said`: JSON) with the same key."""
         return sha256(orjson.dumps([self.key, said], option=orjson.OPT_SORT_KEYS)).hexdigest()
 
-    def _repeated(self, found: Input | None, fingerprint: str) -> Input | None:
-        if found is not None and found.fingerprint != fingerprint:
-            raise KeyReusedError(self.key)
-        return found
 
-    def send(
-        self, lanes: Lanes, inputs: Inputs, job: Job, asked: Input, messages: Sequence[Outgoing]
-    ) -> list[RunMessage]:
-        """Send the message of the only run of the request, followed by checks of its deadlines. Return the checks that
-        were not accepted. Raises LaneUnavailableError.
-        """
-        accepted, *fine = lanes.send(messages)
-        if not accepted:
-            raise LaneUnavailableError(str(messages[0].message.name))
-        if self.key is not None:
-            inputs.mark_sent(job.tenant, job.id, asked.suffix)
-        return [check.message for check, sent in zip(messages[1:], fine, strict=True) if not sent]
-
-
-def requested_run(job: Job, asked: Input, occurrence: int, due: int | None = None) -> Run:
-    """Return a requested run without a record. It is due at its occurrence unless `due` is set."""
-    run = queued_run(job, occurrence, occurrence if due is None else due)
+def requested_run(job: Job, asked: Input, occurrence: int, due: int) -> Run:
+    """Return a requested run without a record."""
+    run = queued_run(job, occurrence, due)
     identity = replace(
         run.identity,
         suffix=asked.suffix,
         own_payload=asked.own_payload,
         requested_by=asked.requested_by,
         correlation_id=asked.correlation_id,
+        workflow=asked.workflow,
         at_once=None if asked.backfill is None else asked.backfill.at_once,
     )
     return replace(run, identity=identity)
+
+
+def single_run(job: Job, asked: Input) -> Run:
+    """Return the only run of a request, without a record. A rerun (`workflow`) is due when it was requested."""
+    occurrence = int(asked.requested_at) if asked.occurrence is None else asked.occurrence
+    return requested_run(job, asked, occurrence, int(asked.requested_at) if asked.workflow else occurrence)
 
 
 def message_of(job: Job, run: Run, nonce: str) -> RunMessage:
@@ -195,6 +159,135 @@ class OwnPayload:
     """A payload that replaces the job's payload. It may be None (JSON null)."""
 
     payload: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """Writes requests with their authors, then sends their runs. After a crash in between, the caller repeats the
+    request; with an idempotency key, the result is the same runs. Requests are kept a little longer than
+    records.
+    """
+
+    parts: Parts[LaneSettings]
+
+    def wanted(
+        self,
+        run_request: RunRequest,
+        job: Job,
+        said: object,
+        *,
+        now: float,
+        last: int,
+        letter: str = "m",
+        occurrence: int | None = None,
+        given: OwnPayload | None = None,
+        delayed: bool = False,
+    ) -> Input:
+        """Return a request made at `now` whose last run is due at `last` (UTC seconds). `said` is plain JSON that
+        distinguishes a repeated request from a different request with the same key. `delayed`: its run is listed as a
+        delayed run.
+        """
+        return Input(
+            suffix=run_request.suffix(letter, job, self.parts.randomness.nonce()),
+            requested_at=now,
+            requested_by=run_request.by[:MAX_BY],
+            correlation_id=run_request.correlation_id,
+            fingerprint=run_request.fingerprint(said),
+            generation=job.generation,
+            expires_at=last + (self.parts.settings.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
+            occurrence=occurrence,
+            own_payload=given is not None,
+            payload=None if given is None else given.payload,
+            delayed=delayed,
+        )
+
+    def put(self, run_request: RunRequest, job: Job, wanted: Input) -> Input | None:
+        """Write the request. Return the first request if this one repeats it. Raises KeyReusedError."""
+        return _repeated(run_request, self.parts.inputs.put(job.tenant, job.id, wanted), wanted.fingerprint)
+
+    def standing(self, run_request: RunRequest, letter: str, job: Job, said: object) -> Input | None:
+        """Return the first request if this one repeats it; see `wanted`. Raises KeyReusedError."""
+        if run_request.key is None:
+            return None
+        found = self.parts.inputs.get(job.tenant, job.id, run_request.suffix(letter, job, ""))
+        return _repeated(run_request, found, run_request.fingerprint(said))
+
+    def present(self, job: Job, standing: Input, now: float) -> Run | None:
+        """Return the run of a repeated request if its message need not be sent again."""
+        run = single_run(job, standing)
+        record = self.parts.runs.get(job.tenant, job.id, run.name.local)
+        # Its record may have expired. Until then, a second message is dropped.
+        over = standing.sent or now > run.due + MESSAGE_RETENTION_DAYS * DAY_SECONDS
+        return record or (run if over else None)
+
+    def start_run(
+        self,
+        run_request: RunRequest,
+        job: Job,
+        asked: Input,
+        *,
+        now: float,
+        repeated: bool,
+        deadlines: Sequence[Deadline] = (),
+    ) -> list[RunMessage]:
+        """Send the message of the only run of a request, followed by checks of these deadlines. Return the checks that
+        were not accepted. `repeated`: the request may have sent them before. Raises LaneUnavailableError.
+        """
+        run, nonce = single_run(job, asked), self.parts.randomness.nonce
+        start = Outgoing(message_of(job, run, nonce()), max(ceil(run.due - now), 0))
+        checks = checks_of([start], deadlines, job.schedule.timezone, now=now, nonce=nonce)
+        accepted, *fine = self.parts.lanes.send([start, *checks])
+        if not accepted:
+            raise LaneUnavailableError(str(run.name))
+        # The first repetition may send a second start, which workers drop. But a second check would announce the missed
+        # deadline again.
+        if repeated or checks:
+            self.mark_sent(run_request, job, asked)
+        return [check.message for check, sent in zip(checks, fine, strict=True) if not sent]
+
+    def mark_sent(self, run_request: RunRequest, job: Job, asked: Input) -> None:
+        """Record that all messages of a request that can be repeated were sent, so that no repetition sends them."""
+        if run_request.key is not None:
+            self.parts.inputs.mark_sent(job.tenant, job.id, asked.suffix)
+
+
+class RequestsOfCallers(Requests):
+    """Also checks the deadlines of the job, and writes its history. Functions that deliver notices need no access for
+    this.
+    """
+
+    __slots__ = ()
+
+    def start_noted(
+        self,
+        run_request: RunRequest,
+        job: Job,
+        asked: Input,
+        *,
+        now: float,
+        repeated: bool,
+        facts: Mapping[str, object] | None,
+    ) -> Run:
+        """Start and return the only run of a request. `repeated` is the same as in `start_run`. With `facts`, the
+        history of the job contains it. Raises LaneUnavailableError.
+        """
+        run = single_run(job, asked)
+        if facts is not None:
+            self.parts.jobs.note([run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=run.run_id, **facts)])
+        unsent = self.start_run(run_request, job, asked, now=now, repeated=repeated, deadlines=job.deadlines)
+        self.put_checks(unsent)
+        return run
+
+    def put_checks(self, checks: Sequence[RunMessage]) -> None:
+        """Write the timers of messages that check deadlines."""
+        if checks:
+            self.parts.timers.put_all([Timer(each, ceil(each.not_before)) for each in checks])
+
+
+def _repeated(run_request: RunRequest, found: Input | None, fingerprint: str) -> Input | None:
+    if found is not None and found.fingerprint != fingerprint:
+        raise KeyReusedError(run_request.key)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,24 +320,14 @@ def instant_of(job: Job, text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Manual:
-    """Writes the request with its author, then sends a message, or writes a timer for a run that is due later. After a
-    crash in between, the caller repeats the request; with an idempotency key, the result is the same run.
-    """
+class Manual(RequestsOfCallers):
+    """Runs jobs on request. The message of a run that is due later is a timer."""
 
-    jobs: JobStore
-    runs: RunStore
-    inputs: Inputs
-    lanes: Lanes
-    timers: Timers
-    clock: Clock
-    randomness: Randomness
     quota: DelayedRunQuota
-    run_retention_days: int
 
     def job(self, tenant: str, job_id: str, expected: Precondition = ANYTHING) -> Job:
         """Return the job to be run. Raises JobUnknownError or JobVersionError."""
-        job = self.jobs.get(tenant, job_id)
+        job = self.parts.jobs.get(tenant, job_id)
         if job is None:
             raise JobUnknownError(job_id)
         expected.check(job)
@@ -265,55 +348,32 @@ class Manual:
         Raises KeyReusedError, LaneUnavailableError or RunQuotaError. Raises ScheduleError (for `at`) for a time that
         has passed or is too far ahead.
         """
-        now = self.clock.now()
+        now = self.parts.clock.now()
         due = int(now) if later is None else later.due(now)
-        wanted = run_request.wanted(
-            "m",
-            job,
-            self.randomness.nonce(),
-            [
-                "run",
-                None if given is None or debounced else [given.payload],
-                *([] if later is None else [asdict(later)]),
-            ],
-            now=now,
-            until=due + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS,
-            occurrence=due,
-            own_payload=given is not None,
-            payload=None if given is None else given.payload,
-        )
+        payload = None if given is None or debounced else [given.payload]
+        said = ["run", payload, *([] if later is None else [asdict(later)])]
+        delayed = due > now + AT_ONCE_SECONDS
+        wanted = self.wanted(run_request, job, said, now=now, last=due, occurrence=due, given=given, delayed=delayed)
         if later is not None:
             self._check(job, wanted.suffix, due, now)
-        standing = run_request.put(self.inputs, job, wanted)
+        standing = self.put(run_request, job, wanted)
+        if standing is not None and (known := self.present(job, standing, now)) is not None:
+            return known
         asked = wanted if standing is None else standing
-        run = requested_run(job, asked, asked.occurrence or int(asked.requested_at))
-        if standing is not None:
-            record = self.runs.get(job.tenant, job.id, run.name.local)
-            # Its record may have expired. Until then, a second message is dropped.
-            if record is not None or standing.sent or now > run.due + MESSAGE_RETENTION_DAYS * DAY_SECONDS:
-                return record or run
-        message = message_of(job, run, self.randomness.nonce())
-        if run.due > now + AT_ONCE_SECONDS:
-            if standing is None:
-                self.quota.count(job.tenant, run.due)
-            self.timers.put(Timer(message, run.due))
-            self._put_checks([*deadline_checks(message, job.deadlines, job.schedule.timezone, self.randomness.nonce)])
-            if debounced and standing is not None:
-                # The further requests of a burst write nothing. A single request does not need the mark.
-                self.inputs.mark_sent(job.tenant, job.id, asked.suffix)
-            return run
-        if later is None:
-            self.jobs.note([run_request.record(ChangeAction.RUN_NOW, job, asked, run_id=run.run_id)])
-        start = Outgoing(message, max(ceil(run.due - now), 0))
-        zone, nonce = job.schedule.timezone, self.randomness.nonce
-        messages = [start, *checks_of([start], job.deadlines, zone, now=now, nonce=nonce)]
-        self._put_checks(run_request.send(self.lanes, self.inputs, job, asked, messages))
+        run = single_run(job, asked)
+        if run.due <= now + AT_ONCE_SECONDS:
+            facts: Mapping[str, object] | None = {} if later is None else None
+            return self.start_noted(run_request, job, asked, now=now, repeated=standing is not None, facts=facts)
+        if standing is None:
+            self.quota.count(job.tenant, run.due)
+        nonce = self.parts.randomness.nonce
+        message = message_of(job, run, nonce())
+        self.parts.timers.put(Timer(message, run.due))
+        self.put_checks([*deadline_checks(message, job.deadlines, job.schedule.timezone, nonce)])
+        if debounced and standing is not None:
+            # The further requests of a burst write nothing. A single request does not need the mark.
+            self.mark_sent(run_request, job, asked)
         return run
-
-    def _put_checks(self, checks: Sequence[RunMessage]) -> None:
-        """Write the timers of messages that check deadlines."""
-        if checks:
-            self.timers.put_all([Timer(each, ceil(each.not_before)) for each in checks])
 
     def _check(self, job: Job, suffix: str, due: int, now: float) -> None:
         """Raise ScheduleError or RunQuotaError for a time that is not allowed in a new request."""
@@ -324,8 +384,8 @@ class Manual:
             problem = ScheduleError("at", "is in the past; choose a time in the future")
         elif due > now + AT_ONCE_SECONDS:
             problem = self.quota.refusal(job.tenant, due)
-        if problem is not None and self.inputs.get(job.tenant, job.id, suffix) is None:  # else it is a repeated request
-            raise problem
+        if problem is not None and self.parts.inputs.get(job.tenant, job.id, suffix) is None:
+            raise problem  # else it is a repeated request
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,28 +412,19 @@ class BackfillStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class Backfills:
-    """Writes the request with its author, then sends all runs: runs that start soon as messages to their lane, the
-    others as timers. After a crash in between, the caller repeats the request; with an idempotency key, the result is
-    the same runs at the same times.
+class Backfills(Requests):
+    """Sends all runs of a backfill: runs that start soon as messages to their lane, the others as timers. The runs of a
+    repeated request have the same times.
     """
 
-    jobs: JobStore
-    runs: RunStore
-    inputs: Inputs
-    lanes: Lanes
-    timers: Timers
-    clock: Clock
-    randomness: Randomness
-    limit: int
-    run_retention_days: int
+    parts: Parts[ApiSettings]
 
     def look(self, job: Job, asked: Backfill, *, charge: Charge = free) -> BackfillEstimate:
         """Return the estimate without starting the backfill. Raises BackfillTooLargeError or AtOnceError. Raises
         ScheduleError if the job has no schedule or its schedule can no longer be compiled. `charge` counts the reads of
         records.
         """
-        return self._look(job, asked, self.clock.now(), charge)
+        return self._look(job, asked, self.parts.clock.now(), charge)
 
     def start(
         self,
@@ -390,28 +441,27 @@ class Backfills:
         """
         letter = "f" if asked.force_new_key else "b"
         said = {name: value for name, value in asdict(asked).items() if name != "at_once" or value is not None}
-        standing = run_request.standing(self.inputs, letter, job, ["backfill", said])
+        standing = self.standing(run_request, letter, job, ["backfill", said])
         if standing is None:
             expected.check(job)
-            now = self.clock.now()
+            now = self.parts.clock.now()
             look = self._look(job, asked, now, charge)
             charge(look.plan.count)
             chosen = None if asked.only is Only.ALL else look.plan.occurrences
-            kept = (look.plan.ends_at or int(now)) + (self.run_retention_days + KEPT_LONGER_DAYS) * DAY_SECONDS
-            backfill = replace(asked, chosen=chosen, at_once=own_limit(job, look.at_once))
-            nonce = self.randomness.nonce()
-            made = run_request.wanted(letter, job, nonce, ["backfill", said], now=now, until=kept, backfill=backfill)
-            standing = run_request.put(self.inputs, job, made)
+            last = look.plan.ends_at or int(now)
+            made = self.wanted(run_request, job, ["backfill", said], now=now, last=last, letter=letter)
+            made = replace(made, backfill=replace(asked, chosen=chosen, at_once=own_limit(job, look.at_once)))
+            standing = self.put(run_request, job, made)
         if standing is not None:
             made, look = standing, self._of_request(job, standing)
             if standing.sent:
                 return BackfillStarted(look, standing.suffix, repeated=True)
         self._mark(job, made)
         span = {"from": to_iso(asked.since), "to": to_iso(asked.until)}
-        self.jobs.note([run_request.record(ChangeAction.BACKFILLED, job, made, runs=look.plan.count, **span)])
+        facts = {"runs": look.plan.count, "suffix": made.suffix, **span}
+        self.parts.jobs.note([run_request.record(ChangeAction.BACKFILLED, job, made, **facts)])
         self._send(job, look.plan, made)
-        if run_request.key is not None:
-            self.inputs.mark_sent(job.tenant, job.id, made.suffix)
+        self.mark_sent(run_request, job, made)
         return BackfillStarted(look, made.suffix)
 
     def _mark(self, job: Job, wanted: Input) -> None:
@@ -421,14 +471,15 @@ class Backfills:
         """
         limited = wanted.backfill is not None and wanted.backfill.at_once is not None
         found: Job | None = job
+        jobs = self.parts.jobs
         for _ in range(LOST_RACES):
             if found is None or found.waits or not (limited or (found.overlap.rule.skips and found.recurring)):
                 return
-            cursor, marked = self.jobs.get_cursor(found.tenant, found.id), replace(found, waits=True, created_by=None)
+            cursor, marked = jobs.get_cursor(found.tenant, found.id), replace(found, waits=True, created_by=None)
             marked = replace(marked, revision=found.revision + 1)
-            if cursor is not None and self.jobs.change(found, cursor, marked, cursor):
+            if cursor is not None and jobs.change(found, cursor, marked, cursor):
                 return
-            found = self.jobs.get(job.tenant, job.id)
+            found = jobs.get(job.tenant, job.id)
 
     def _look(self, job: Job, asked: Backfill, now: float, charge: Charge) -> BackfillEstimate:
         if not job.scheduled:
@@ -437,7 +488,7 @@ class Backfills:
                 "is null, so the job has no occurrences to backfill; start a run with POST /v1/jobs/{id}/run instead",
             )
         limit = limit_of(job, asked.at_once)
-        made = plan_backfill(job.occurrences(), asked, now=now, limit=self.limit)
+        made = plan_backfill(job.occurrences(), asked, now=now, limit=self.parts.settings.backfill_limit)
         charge(made.count // CHARGED_RECORDS)
         known = self._standings(job, made, now)
         kept = {at for at, standing in known.items() if asked.only.includes(standing)}
@@ -447,13 +498,13 @@ class Backfills:
         """Return the result of each occurrence of the plan. Raises BackfillTooLargeError for too many records."""
         if made.first is None or made.last is None:
             return {}
-        limit = max(self.limit, COUNTED) * RECORDS_PER_OCCURRENCE
-        records = self.runs.between(
+        limit = max(self.parts.settings.backfill_limit, COUNTED) * RECORDS_PER_OCCURRENCE
+        records = self.parts.runs.between(
             job.tenant, job.id, made.first - 1, made.last, strongly=True, backfills=True, limit=limit + 1
         )
         if len(records) > limit:
-            raise BackfillTooLargeError(limit, self.limit, at_least=True)
-        before = self.runs.page(job.tenant, job.id, limit=EARLIER_RECORDS, before=to_basic(made.first))
+            raise BackfillTooLargeError(limit, self.parts.settings.backfill_limit, at_least=True)
+        before = self.parts.runs.page(job.tenant, job.id, limit=EARLIER_RECORDS, before=to_basic(made.first))
         records += [recorded(run) for run in before if not run.suffix][:1]  # it may cover the first occurrences
         # A job enqueues no occurrences from before its creation.
         late_before = max(now - job.missed.grace_seconds, job.created_at)
@@ -464,7 +515,9 @@ class Backfills:
         asked = standing.backfill
         assert asked is not None  # noqa: S101 - the fingerprint is that of a backfill
         if asked.chosen is None:
-            made = plan_backfill(job.occurrences(), asked, now=standing.requested_at, limit=self.limit)
+            made = plan_backfill(
+                job.occurrences(), asked, now=standing.requested_at, limit=self.parts.settings.backfill_limit
+            )
         else:
             made = BackfillPlan(asked.chosen, int(standing.requested_at), asked.pace_seconds)
         return self._estimate(job, made, asked.at_once or limit_of(job, None), None)
@@ -478,17 +531,17 @@ class Backfills:
 
     def _send(self, job: Job, made: BackfillPlan, asked: Input) -> None:
         """Send the runs. Messages that the lane rejects are also written as timers, which the next tick sends."""
-        now = self.clock.now()
+        now = self.parts.clock.now()
         soon: list[Outgoing] = []
         later: list[RunMessage] = []
         for index, occurrence in enumerate(made.occurrences):
             run = requested_run(job, asked, occurrence, made.due(index))
-            message = message_of(job, run, self.randomness.nonce())
+            message = message_of(job, run, self.parts.randomness.nonce())
             wait = max(ceil(run.due - now), 0)
             if wait > MAX_DELAY_SECONDS:
                 later.append(message)
             else:
                 soon.append(Outgoing(message, wait))
-        accepted = self.lanes.send(soon) if soon else []
+        accepted = self.parts.lanes.send(soon) if soon else []
         later += [one.message for one, fine in zip(soon, accepted, strict=True) if not fine]
-        self.timers.put_all([Timer(message, max(message.due, int(now))) for message in later])
+        self.parts.timers.put_all([Timer(message, max(message.due, int(now))) for message in later])

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, assert_never
 
 import orjson
 
-from duecourse.domain.ids import key_line
+from duecourse.domain.ids import key_queue
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS, HOLD_SECONDS
 from duecourse.domain.jobs.cursor import Firing
 from duecourse.domain.jobs.job import TIMED_GATES, Job, JobSnapshot, ResultLocation
 from duecourse.domain.jobs.pause import ended, listed, put_back
 from duecourse.domain.jobs.result_buckets import ResultBuckets, location_refusal, result_path
+from duecourse.domain.runs.counts import RunCount
 from duecourse.domain.runs.coverage import OccurrenceRange, left_to_resume, unrecorded
 from duecourse.domain.runs.decision import (
     PAST_DEADLINE,
@@ -43,7 +44,7 @@ from duecourse.domain.runs.decision import (
     Transition,
     Withdraw,
 )
-from duecourse.domain.runs.overlap import Skip, Wait, latest, line_of
+from duecourse.domain.runs.overlap import Skip, Wait, latest, wait_queue_of
 from duecourse.domain.runs.rendering import with_its_key
 from duecourse.domain.runs.states import (
     Dead,
@@ -82,17 +83,19 @@ from duecourse.gates.gate import pause_until
 from duecourse.gates.key import limit_of
 from duecourse.gates.places import Held, Overlaps
 from duecourse.gates.runner import Admitted, Delayed, Gates, KeyWait
+from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import (
     Cancel,
     CheckDeadline,
     Complete,
     Fail,
     MessageError,
+    OperationMessage,
     RunMessage,
     message_about,
-    read_run_message,
+    read_message,
 )
-from duecourse.ports import Clock, Conflict, GraphMissingError, Randomness, ResultRefusedError, Results
+from duecourse.ports import Conflict, GraphMissingError, ResultRefusedError, Results
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, about, format_error
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, LOOK_SECONDS, Calls
@@ -112,9 +115,11 @@ from duecourse.usecases.workflows.workflows import Found, Payloads, Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
 if TYPE_CHECKING:
-    from duecourse.stores.jobs import JobStore
+    from duecourse.checks.standby import Stopped
+    from duecourse.settings import TableSettings
     from duecourse.stores.runs import RunStore
-    from duecourse.stores.waits import WaitQueues
+    from duecourse.usecases.parts import Parts
+    from duecourse.usecases.standby import Standby
 
 MAX_DECISIONS = 6
 """How often the decision about a message is repeated after a condition failed. Each failure means that another writer
@@ -126,8 +131,11 @@ CLOCK_SLACK_SECONDS = 1.5
 the start of the second, and clocks differ.
 """
 
-HELD_SECONDS = 31 * DAY_SECONDS
+PAUSED_KEPT_SECONDS = 31 * DAY_SECONDS
 """How long a message is kept while its job is paused (seconds): longer than a workflow's run can last."""
+
+SENT_WITHOUT_RECORD = 5
+"""A deadline message that is sent again changes the run's record once in this many times, which ends its copies."""
 
 MAX_FINISHES = 6
 """How often the decision about the end of a call is repeated because its record changed in the meantime."""
@@ -142,6 +150,9 @@ INLINE_BYTES = 2048
 """A result up to this size (JSON) is stored in the record, which then costs at most 3 write units, in most cases 1."""
 
 EXCERPT_CHARACTERS = 1000
+
+OPERATION_PAUSE_SECONDS = 60
+"""The seconds after which the page of an operation is tried again after an error of Duecourse or AWS."""
 
 ENDS = {
     RunState.SUCCEEDED: "RunsSucceeded",
@@ -164,9 +175,7 @@ class Batch:
 class LaneWorker:
     """The use case. One instance serves many invocations and all their threads."""
 
-    jobs: JobStore
-    runs: RunStore
-    wait_queues: WaitQueues
+    parts: Parts[TableSettings]
     workflows: Workflows
     coverage: Coverage
     starter: Starter
@@ -175,17 +184,20 @@ class LaneWorker:
     wait_queue: WaitQueue
     requeue: Requeue
     forwarder: Forwarder
-    clock: Clock
-    randomness: Randomness
     rules: WorkerRules
     look_seconds: float = LOOK_SECONDS
     trends: Trends
+    operations: Callable[[OperationMessage, ReceivedMessage, Report], Disposition]
+    standby: Standby | None = None
 
     def __call__(self, received: Sequence[ReceivedMessage], deadline: float) -> Batch:
         """Handle each message in a separate thread before `deadline` (UTC seconds), when Lambda ends the invocation.
         All threads have ended when this returns.
         """
+        if self.standby is not None and (stopped := self.standby.stopped()) is not None:
+            return self._left(received, stopped, self.standby)
         report = Report()
+        self.parts.run_counts.write_postponed(report, deadline)
         with ThreadPoolExecutor(max_workers=max(len(received), 1), thread_name_prefix="run") as threads:
             futures = [threads.submit(self.handle, one, deadline) for one in received]
             while wait(futures, timeout=self.look_seconds).not_done:
@@ -193,6 +205,7 @@ class LaneWorker:
             handled = [future.result() for future in futures]
         for _, part in handled:
             report.merge(part)
+        self.parts.run_counts.write(report, deadline)
         retained = tuple(
             one.message_id
             for one, (disposition, _) in zip(received, handled, strict=True)
@@ -203,41 +216,59 @@ class LaneWorker:
         if report.counts["AttemptsStarted"]:  # rates of failures need zeros too
             for metric in ("AttemptsFailed", "RunsDead"):
                 report.counts.setdefault(metric, 0)
-        self.trends.add(counted(report, self.rules.late_seconds), self.clock.now(), report)
+        self.trends.add(counted(report), self.parts.clock.now(), report, self.rules.failed_share)
         return Batch(report, retained)
+
+    def _left(self, received: Sequence[ReceivedMessage], stopped: Stopped, standby: Standby) -> Batch:
+        """Leave all messages in their queue, because this region does not work."""
+        report = standby.report_of(stopped)
+        if stopped.seconds is not None:
+            for one in received:
+                self.forwarder.postpone(one.receipt, ceil(stopped.seconds))
+        report.counts["MessagesReceived"] = report.counts["MessagesLeft"] = len(received)
+        return Batch(report, tuple(one.message_id for one in received))
 
     def handle(self, received: ReceivedMessage, deadline: float) -> tuple[Disposition, Report]:
         """Process one message before `deadline`."""
         report = Report()
         try:
-            message = read_run_message(received.body)
+            message = read_message(received.body)
         except MessageError as problem:
             report.counts["MessagesUnreadable"] += 1
             report.add("message_unreadable", alarming=True, message_id=received.message_id, error=str(problem))
             return Disposition.RETAIN, report
         report.about = about(message)
-        if self.rules.lane is None and not isinstance(message.command, Complete | Fail):
+        if self.rules.lane is None and not (
+            isinstance(message, RunMessage) and isinstance(message.command, Complete | Fail)
+        ):
             # A dead letter could start a run, so the message is deleted.
             report.counts["MessagesUnreadable"] += 1
-            wrong = f"a message of kind {message.command.kind} is not a callback"
+            kind = message.command.kind if isinstance(message, RunMessage) else "operation"
+            wrong = f"a message of kind {kind} is not a callback"
             report.add("message_unreadable", alarming=True, message_id=received.message_id, error=wrong)
             return Disposition.ACK, report
+        if isinstance(message, OperationMessage):
+            return self._continue(message, received, report), report
         last = received.receive_count >= self.rules.max_receive_count - 1
         item = WorkItem(message, received, self._context(received, deadline), report, near_limit=last)
         try:
             return self._work_on_existing(item), report
         except Exception as problem:  # noqa: BLE001 - an error of one message must not fail the others
-            report.counts["MessagesFailed"] += 1
-            report.add(
-                "message_failed",
-                alarming=True,
-                message_id=received.message_id,
-                receive_count=received.receive_count,
-                error=format_error(problem),
-            )
+            _report_failed(received, problem, report)
             disposition = self.requeue.requeue(item)
             self.wait_queue.abandon(message, report)
             return disposition, report
+
+    def _continue(self, message: OperationMessage, received: ReceivedMessage, report: Report) -> Disposition:
+        """Handle a page of an operation. If it fails, the queue delivers the message again, and finally moves it to the
+        dead-letter queue.
+        """
+        try:
+            return self.operations(message, received, report)
+        except Exception as problem:  # noqa: BLE001 - an error of one message must not fail the others
+            _report_failed(received, problem, report)
+            self.forwarder.postpone(received.receipt, OPERATION_PAUSE_SECONDS)
+            return Disposition.RETAIN
 
     def _work_on_existing(self, item: WorkItem) -> Disposition:
         """Process a message. A message of a workflow that was erased with its tenant is dropped: the graph, the job,
@@ -247,7 +278,7 @@ class LaneWorker:
             return self._work_on(item)
         except GraphMissingError:
             message = item.message
-            if self.requeue.record(message) or self.jobs.snapshot(message.tenant, message.job_id) is not None:
+            if self.requeue.record(message) or self.parts.jobs.snapshot(message.tenant, message.job_id) is not None:
                 raise
             item.report.add("message_dropped", reason="the workflow does not exist", asked=message.command.kind)
             return Disposition.ACK
@@ -256,10 +287,10 @@ class LaneWorker:
         return AttemptContext(
             message_id=received.message_id,
             # With a random part, since one invocation may receive the same message twice.
-            fencing_token=f"{received.request_id}/{received.message_id}/{self.randomness.nonce()}",
+            fencing_token=f"{received.request_id}/{received.message_id}/{self.parts.randomness.nonce()}",
             lease_until=deadline,
-            expires_at=int(self.clock.now()) + self.rules.run_retention_days * DAY_SECONDS,
-            secret=self.randomness.nonce() + self.randomness.nonce(),
+            expires_at=int(self.parts.clock.now()) + self.rules.run_retention_days * DAY_SECONDS,
+            secret=self.parts.randomness.nonce() + self.parts.randomness.nonce(),
         )
 
     def _work_on(self, item: WorkItem) -> Disposition:
@@ -267,14 +298,14 @@ class LaneWorker:
         if message.watch is not None:
             self.wait_queue.look(message, item.report)
             return Disposition.ACK
-        early = message.not_before - self.clock.now()
+        early = message.not_before - self.parts.clock.now()
         if early > HOLD_SECONDS + CLOCK_SLACK_SECONDS:
             if (deadline := message.deadline) is not None and is_met(deadline, self.requeue.record(message)):
                 return Disposition.ACK  # most runs end before their deadline, and need no timer for it
             if not self._has_begun(item):
                 return self.requeue.send(item, message.not_before, "early")
         elif early > 0:
-            self.clock.sleep_until(message.not_before)
+            self.parts.clock.sleep_until(message.not_before)
         # Before the record is read: a worker that finds nothing to start must see everything that others have started.
         found = self.workflows.look(message)
         # The first delivery of a first attempt is nearly always new, so the conditional write checks this instead of a
@@ -285,9 +316,9 @@ class LaneWorker:
             # It may still start, but only if its workflow's run was active after that record was read.
             found = self.workflows.look(message, run)
         for _ in range(MAX_DECISIONS):
-            job = self.jobs.snapshot(message.tenant, message.job_id)
+            job = self.parts.jobs.snapshot(message.tenant, message.job_id)
             if isinstance(job, Job) and job.paused_until is not None:
-                job = ended(job, self.clock.now())
+                job = ended(job, self.parts.clock.now())
             waits = message.is_step or message.name.backfilled
             outcome = self._step(item, as_step(job) if waits else job, run, found)
             if isinstance(outcome, Disposition):
@@ -298,8 +329,8 @@ class LaneWorker:
 
     def _step(self, item: WorkItem, job: JobSnapshot, run: Run | None, found: Found) -> Disposition | Conflict:
         """Decide once and act. A Conflict means that another writer was first."""
-        message, now = item.message, self.clock.now()
-        decision = decide(event_of(message, self.randomness.draw(), found), job, run, item.context, now=now)
+        message, now = item.message, self.parts.clock.now()
+        decision = decide(event_of(message, self.parts.randomness.draw(), found), job, run, item.context, now=now)
         if run is None and found is None:
             if (covering := self.coverage.covering(message, job, now=now)) is not None:
                 decision = Drop(f"{covering.name} covers it")
@@ -311,7 +342,7 @@ class LaneWorker:
     def _act(
         self, item: WorkItem, decision: Decision, job: JobSnapshot, run: Run | None, found: Found
     ) -> Disposition | Conflict:
-        message, report, now = item.message, item.report, self.clock.now()
+        message, report, now = item.message, item.report, self.parts.clock.now()
         match decision:
             case Start() if isinstance(job, Job):
                 return self.starter.start(item, decision, job, found if isinstance(found, StepTurn) else None)
@@ -361,37 +392,49 @@ class LaneWorker:
         if not missed.cancels:
             return Disposition.ACK
         asked = CancelAsked(start_request_of(item.message), PAST_DEADLINE)
-        cancelled = decide(asked, job, run, item.context, now=self.clock.now())
+        cancelled = decide(asked, job, run, item.context, now=self.parts.clock.now())
         return self._act(item, cancelled, job, run, found)
 
     def _reschedule(
         self, item: WorkItem, run: Running | Waiting | None, until: float, reason: str
     ) -> Disposition | Conflict:
-        """Send a message that checks the deadline again. The message is sent before the record refers to it: after a
-        crash in between, another one is sent, and the unrecorded message is dropped. The token changes too, so that the
-        writer that ends the attempt must read the record again.
+        """Send a message that checks the deadline again. If it may have copies, it gets a new id in the record, and the
+        copies are dropped: if it was received before (its worker may have died after it sent the message), if it has
+        no id, and once in SENT_WITHOUT_RECORD times, because SQS may deliver a message twice. There is one timer, so
+        it needs no id.
+
+        The message is sent before the record refers to it: after a crash in between, another one is sent, and the
+        unrecorded message is dropped. The token changes too, so that the writer that ends the attempt must read the
+        record again.
         """
-        armed = self.randomness.nonce()
-        message = item.message
-        if isinstance(message.command, CheckDeadline):
-            message = replace(message, command=CheckDeadline(armed))
+        message, armed = item.message, self.parts.randomness.nonce()
+        if isinstance(command := message.command, CheckDeadline):
+            times = (command.sent_again or 0) + 1
+            single = item.received.receive_count == 1 and command.deadline_message_id is not None
+            if single and times < SENT_WITHOUT_RECORD:
+                command, run = CheckDeadline(command.deadline_message_id, sent_again=times), None
+            else:
+                command = CheckDeadline(armed)
+            if until - self.parts.clock.now() > MAX_DELAY_SECONDS:
+                run = None
+            message = replace(message, command=command)
         disposition = self.requeue.send(replace(item, message=message), until, reason)
         if disposition is Disposition.RETAIN or run is None:
             return disposition
-        return self.runs.write(rearmed(run, armed, item.context.fencing_token), run) or disposition
+        return self.parts.runs.write(rearmed(run, armed, item.context.fencing_token), run) or disposition
 
     def _put_back(self, item: WorkItem, run: Run | None, put: PutBack, job: JobSnapshot) -> Disposition | Conflict:
         """Move the cursor of the paused job back to before the occurrence, or list the run in it. Only then write the
         record of the run: a resume in between must not pass an occurrence that has no run.
         """
         message = item.message
-        cursor = self.jobs.get_cursor(message.tenant, message.job_id)
+        cursor = self.parts.jobs.get_cursor(message.tenant, message.job_id)
         if not isinstance(job, Job) or cursor is None or cursor.generation != job.generation:
             return Conflict(run)
         through = message.occurrence if message.through is None else message.through
         waited = Firing(message.occurrence, message.due, through, message.count, following=message.following)
         moved = listed(cursor, waited) if put.earlier else put_back(cursor, message.due)
-        if moved != cursor and not self.jobs.move(cursor, moved):
+        if moved != cursor and not self.parts.jobs.move(cursor, moved):
             return Conflict(run)
         if put.skipped is not None:
             return self.transitions.write(item, put.skipped, job)
@@ -406,13 +449,13 @@ class LaneWorker:
         in the wait queue, the queue's watch does this. If the tenant is `suspended`, there is only the copy or the
         watch.
         """
-        message, now = item.message, self.clock.now()
+        message, now = item.message, self.parts.clock.now()
         # It starts nothing, and the next call of its wait queue must not wait for it.
         called = self.wait_queue.received(message) is not None
         if suspended:
             return Disposition.ACK if called else self.requeue.defer(item, run, until, reason)
-        self.wait_queues.hold(message, expires_at=int(now) + HELD_SECONDS)
-        job = self.jobs.get(message.tenant, message.job_id)
+        self.parts.wait_queues.hold(message, expires_at=int(now) + PAUSED_KEPT_SECONDS)
+        job = self.parts.jobs.get(message.tenant, message.job_id)
         if job is None or not job.is_paused(now):
             return Conflict(run)
         # Only messages from the wait queue show that the run is there: a worker may have failed after it recorded the
@@ -422,7 +465,7 @@ class LaneWorker:
             item.report.add("run_held", reason=reason)
             return Disposition.ACK
         if message.key is not None:  # runs of other jobs wait behind it
-            self.wait_queue.left(message, None, message.line, item.report, free=lambda: 1)
+            self.wait_queue.left(message, None, message.wait_queue, item.report, free=lambda: 1)
         return self.requeue.send(item, until, reason)
 
     def _leave_wait_queue(self, item: WorkItem, run: Run | None) -> None:
@@ -448,8 +491,7 @@ class LaneWorker:
 class Starter:
     """Carries out the decision to start an attempt."""
 
-    jobs: JobStore
-    runs: RunStore
+    parts: Parts[TableSettings]
     coverage: Coverage
     overlaps: Overlaps
     gates: Gates
@@ -459,8 +501,6 @@ class Starter:
     transitions: TransitionWriter
     requeue: Requeue
     forwarder: Forwarder
-    clock: Clock
-    randomness: Randomness
     rules: WorkerRules
 
     def start(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None = None) -> Disposition | Conflict:
@@ -484,7 +524,7 @@ class Starter:
             return defer("near the receive limit")
         if rules.lane is None:  # the message of a run that died was redriven
             return defer("its queue is for callbacks", lane=job.lane)
-        if item.context.lease_until - self.clock.now() < job.timeout_seconds + FINISH_MARGIN_SECONDS:
+        if item.context.lease_until - self.parts.clock.now() < job.timeout_seconds + FINISH_MARGIN_SECONDS:
             # To the job's current lane: the workers of this lane may never have enough time.
             return defer("not enough time left", lane=job.lane)
         if message.is_step and message.attempt == 1 and job.lane is not rules.lane:
@@ -497,9 +537,9 @@ class Starter:
         """Return the start of a run without a record, restricted to the occurrences that no other run covers."""
         if decision.previous is not None:
             return decision
-        fitted, now = self.coverage.fit(decision.run, item.message, job), self.clock.now()
+        fitted, now = self.coverage.fit(decision.run, item.message, job), self.parts.clock.now()
         if fitted.rest is not None:
-            rest = fitted.rest.again(nonce=self.randomness.nonce())
+            rest = fitted.rest.again(nonce=self.parts.randomness.nonce())
             if not self.forwarder.send(rest, now):
                 return self.requeue.defer(item, None, now, "the remaining occurrences of a catch-up could not be sent")
             reason = "the remaining occurrences of a catch-up"
@@ -513,15 +553,16 @@ class Starter:
         message.
         """
         message = item.message
-        match self.overlaps.take(job, decision, item.context.lease_until, again=message.waited):
-            case Held(called_until):
+        before = _occurrence_before(message, job) if decision.previous is None else None
+        match self.overlaps.take(job, decision, item.context.lease_until, again=message.waited, before=before):
+            case Held(called_until, ended):
                 earlier = latest(decision.run.called_until, called_until)
                 if decision.run.is_workflow:  # its steps have seats if no other run of the workflow is active
                     earlier = (earlier or 0.0) if job.needs_lock and job.overlap.rule.alone else None
                 decision = replace(decision, run=replace(decision.run, called_until=earlier))
                 if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
                     return self._to_bulk(item, decision, job)
-                return Admitted(decision, job, message.waited)
+                return Admitted(decision, job, message.waited, ended)
             case Conflict() as past:
                 return past
             case RetryLater(until, reason):
@@ -550,52 +591,56 @@ class Starter:
         start, previous = admitted.start, admitted.start.previous
         what, until = f"the {TIMED_GATES[gate]} of {delayed.key}", delayed.until
         wait = GateWait(gate, delayed.key, until.in_turn)
-        waits = waits_at_gate(start, wait, until.at, self.clock.now())
+        waits = waits_at_gate(start, wait, until.at, self.parts.clock.now())
         known = isinstance(previous, Queued) and (previous.wait, previous.not_before) == (wait, until.at)
         if waits is not None and not known:
-            if conflict := self.runs.write(waits, previous):
+            if conflict := self.parts.runs.write(waits, previous):
                 return conflict
             previous = waits
             item.report.counts["RunsQueued"] += isinstance(waits, Queued) and not isinstance(start.previous, Queued)
             item.report.add("run_queued", reason=f"it waits for {what}")
-        self._leave_lines(item, admitted, None, self._lines(item, admitted, job))
+        self._leave_queues(item, admitted, None, self._queues(item, admitted, job))
         at, by = until.at, start_deadline(start_request_of(message), job) if isinstance(previous, Queued) else None
         if by is not None:
             at = min(at, by + 1.0)
         waited = replace(message, waited=True, call=None)
         return self.requeue.defer(replace(item, message=waited), previous, at, what)
 
-    def _lines(self, item: WorkItem, admitted: Admitted, job: Job) -> dict[str, Callable[[], int] | None]:
+    def _queues(self, item: WorkItem, admitted: Admitted, job: Job) -> dict[str, Callable[[], int] | None]:
         """Return the wait queues in which a run may be that starts or waits for a gate, each with a function that
         counts the runs that may start in addition (None: no run may).
         """
         message, previous, starting = item.message, admitted.start.previous, admitted.start.run
         # A redriven run may have waited in the wait queue, and a message other than the one in the queue may start it.
-        lines = {message.line} if message.waited or (isinstance(previous, Final) and job.needs_lock) else set[str]()
+        queues = (
+            {message.wait_queue} if message.waited or (isinstance(previous, Final) and job.needs_lock) else set[str]()
+        )
         if isinstance(previous, Queued):
-            lines |= {message.line, line_of(previous)}
-        return {line: self.overlaps.free_beside(job, starting, line, limit_of(starting, job)) for line in sorted(lines)}
+            queues |= {message.wait_queue, wait_queue_of(previous)}
+        return {
+            queue: self.overlaps.free_beside(job, starting, queue, limit_of(starting, job)) for queue in sorted(queues)
+        }
 
-    def _leave_lines(
-        self, item: WorkItem, admitted: Admitted, run: Running | None, lines: dict[str, Callable[[], int] | None]
+    def _leave_queues(
+        self, item: WorkItem, admitted: Admitted, run: Running | None, queues: dict[str, Callable[[], int] | None]
     ) -> None:
         """Remove a run that has started (`run`), or that waits for a gate (None), from these wait queues, and start the
         next run there if there is room.
         """
         previous = admitted.start.previous
         waited = previous if isinstance(previous, Queued) else None
-        for line, free in lines.items():
-            self.wait_queue.left(item.message, run, line, item.report, free=free, waited=waited)
+        for queue, free in queues.items():
+            self.wait_queue.left(item.message, run, queue, item.report, free=free, waited=waited)
 
     def _begin(self, item: WorkItem, admitted: Admitted, job: Job) -> Disposition | Conflict:
         """Send the deadline message, write the record, call the target and record the end."""
-        decision, message, now = admitted.start, item.message, self.clock.now()
+        decision, message, now = admitted.start, item.message, self.parts.clock.now()
         run = with_its_key(begun_at(decision.run, now) if admitted.tickets else decision.run, job)
         try:  # All reads come before the write: if one fails, no attempt is used up.
             prepared, armed = admitted.prepared or self.payloads.prepared(job, decision.run), True
-            lines = self._lines(item, admitted, job)
+            queues = self._queues(item, admitted, job)
             if run.deadlines is not None:
-                deadlines = replace(run.deadlines, deadline_message_id=self.randomness.nonce())
+                deadlines = replace(run.deadlines, deadline_message_id=self.parts.randomness.nonce())
                 run = replace(run, deadlines=deadlines)
                 armed = self._arm(run, message, deadlines)
             due = bool(admitted.tickets)
@@ -609,23 +654,25 @@ class Starter:
             return self.requeue.defer(item, decision.previous, now, "the message of its deadline could not be sent")
         if conflict is not None:
             return conflict
-        self._leave_lines(item, admitted, run, lines)
+        self._leave_queues(item, admitted, run, queues)
         _count(decision, job, message, item.report)
-        if run.is_workflow and own_job(self.jobs.get(run.tenant, run.job_id), run) is None:
+        if isinstance(decision.continued, Running):  # its worker died
+            self.parts.run_counts.add(job.tenant, RunCount.RETRIED)
+        if run.is_workflow and own_job(self.parts.jobs.get(run.tenant, run.job_id), run) is None:
             # Deleted before this record existed: the deletion found no run to cancel.
             return self.transitions.write(item, cancel(run, "deleted", now), job)
         outcome = self.calls.call(item, run, prepared)
         self._record_outcome(item, admitted, outcome)
         self._pause_key(item, admitted, job, outcome)
-        return self.transitions.finish(item, run, job, outcome)
+        return self.transitions.finish(replace(item, places=admitted.places), run, job, outcome)
 
     def _record_outcome(self, item: WorkItem, admitted: Admitted, outcome: Outcome) -> None:
         """Record the outcome at the gates. A failure here must not affect the run: the end of its attempt is not
         recorded yet.
         """
         for ticket in admitted.tickets:
-            if self.clock.now() > item.context.lease_until - LAST_FINISH_SECONDS:  # the end of the run comes first
-                return
+            if self.parts.clock.now() > item.context.lease_until - LAST_FINISH_SECONDS:
+                return  # the end of the run comes first
             try:
                 for note in self.gates.called(ticket, admitted, outcome):
                     item.report.add(note.action, **note.facts)
@@ -643,7 +690,7 @@ class Starter:
         of_job = None if job.concurrency is None else admitted.start.run.key
         if (key := of_job if pausing is None else pausing.key) is None:
             return
-        now = self.clock.now()
+        now = self.parts.clock.now()
         if (until := pause_until(outcome, now)) is None or now > item.context.lease_until - LAST_FINISH_SECONDS:
             return
         try:
@@ -659,13 +706,13 @@ class Starter:
         """Write the record of a start. If a gate lets the run start (`due`), and a duplicate message has recorded in
         the meantime that it waits again, this start counts: otherwise two messages could hinder each other repeatedly.
         """
-        conflict = self.runs.write(run, previous)
+        conflict = self.parts.runs.write(run, previous)
         for _ in range(MAX_DECISIONS):
             found = None if conflict is None else conflict.found
             waits = isinstance(found, Queued | Retrying) and found.wait is not None
             if not due or found is None or not waits or found.attempt != run.attempt - 1:
                 break
-            conflict = self.runs.write(run, found)
+            conflict = self.parts.runs.write(run, found)
         return conflict
 
     def _has_seat(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None) -> bool:
@@ -673,9 +720,9 @@ class Starter:
         message, run = item.message, decision.run
         start = Starting(
             message.generation,
-            self.clock.now(),
+            self.parts.clock.now(),
             manual=bool(message.suffix),
-            first=run.attempt == 1 and not isinstance(decision.continued, Final),
+            first=run.attempts.attempt == 1 and not isinstance(decision.continued, Final),
             following=message.following,
             last=message.final,
             called_until=None if run.is_workflow else run.called_until,  # a workflow's run does not call a target
@@ -685,7 +732,7 @@ class Starter:
 
     def _to_bulk(self, item: WorkItem, decision: Start, job: Job) -> Disposition:
         bulk = replace(item, message=replace(item.message, bulk=True))
-        now = self.clock.now()
+        now = self.parts.clock.now()
         return self.requeue.defer(bulk, decision.previous, now, "no seat is free", lane=job.lane)
 
     def _wait(
@@ -700,26 +747,26 @@ class Starter:
             full = refused(decision, "overlap_full", f"{most} runs are already waiting")
             return self.transitions.write(item, full, job)
         if standing is None or (isinstance(standing, Queued) and (standing.key, standing.wait) != (key, None)):
-            waits = queued(decision.run, self.clock.now(), key)
-            if conflict := self.runs.write(waits, decision.previous):
+            waits = queued(decision.run, self.parts.clock.now(), key)
+            if conflict := self.parts.runs.write(waits, decision.previous):
                 return conflict
             standing = waits
         entered = self.wait_queue.enter(job, standing, carried_on(item, standing).message, report, key=key)
-        line = job.id if key is None else key_line(key)
-        if message.waited and message.line != line:  # it has moved from another wait queue
-            free = self.overlaps.free_beside(job, decision.run, message.line, None)
-            self.wait_queue.left(message, None, message.line, report, free=free)
+        queue = job.id if key is None else key_queue(key)
+        if message.waited and message.wait_queue != queue:  # it has moved from another wait queue
+            free = self.overlaps.free_beside(job, decision.run, message.wait_queue, None)
+            self.wait_queue.left(message, None, message.wait_queue, report, free=free)
         if entered:
             report.counts["RunsQueued"] += not isinstance(decision.continued, Queued)  # else it has waited for its job
             report.add("run_queued", reason=wait.reason)
             if key is None and job.rule.only_newest:
                 return Conflict(standing)  # a newer run may have replaced it, or it must replace a new holder
-        if message.line == line:
+        if message.wait_queue == queue:
             self.wait_queue.received(message)  # before the lock is read
         limit = limit_of(decision.run, job) or 0
         if most := self.overlaps.free(job) if key is None else self.overlaps.free_of_key(job.tenant, key, limit):
             # Another run goes first, or a holder has just ended.
-            self.wait_queue.call_next(job.tenant, line, report, most)
+            self.wait_queue.call_next(job.tenant, queue, report, most)
         elif wait.preempt is not None:
             self._preempt(wait.preempt, report)
         return Disposition.ACK
@@ -728,17 +775,37 @@ class Starter:
         """Send the deadline message of a run with a callback. This happens before the record is written and the target
         is called.
         """
-        start = message.to_start(run.attempt, nonce=self.randomness.nonce(), not_before=deadlines.next)
+        start = message.to_start(run.attempt, nonce=self.parts.randomness.nonce(), not_before=deadlines.next)
         armed = replace(start, command=CheckDeadline(deadlines.deadline_message_id, run.lease_until))
         return self.forwarder.send(armed, deadlines.next)
 
     def _preempt(self, holder: Run, report: Report) -> None:
         """Request the cancellation of another run of the job with a CANCEL message."""
-        now = self.clock.now()
-        nonce = self.randomness.nonce()
+        now = self.parts.clock.now()
+        nonce = self.parts.randomness.nonce()
         asked = message_about(holder, Cancel("replaced"), now=now, nonce=nonce)
         sent = self.forwarder.send(asked, now)
         report.add("run_replaced", alarming=not sent, tenant=holder.tenant, run_id=holder.run_id, sent=sent)
+
+
+def _report_failed(received: ReceivedMessage, problem: Exception, report: Report) -> None:
+    report.counts["MessagesFailed"] += 1
+    report.add(
+        "message_failed",
+        alarming=True,
+        message_id=received.message_id,
+        receive_count=received.receive_count,
+        error=format_error(problem),
+    )
+
+
+def _occurrence_before(message: RunMessage, job: Job) -> int | None:
+    """Return the previous occurrence, if the occurrences of the job have equal distances: its run probably had the lock
+    last. None for a manual run, and for one that has waited for the lock.
+    """
+    if message.waited or message.suffix or message.following is None or job.jitter_seconds:
+        return None
+    return message.occurrence - (message.following - message.due)
 
 
 def _is_gated(job: Job, run: Running) -> bool:
@@ -755,9 +822,10 @@ def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> No
     if isinstance(previous, Queued | None):
         report.counts["CaughtUp"] += decision.run.caught_up
         # The lateness of a run that waited counts from its call. A hold by a gate is a wait too; it follows `decision`.
-        since = message.not_before if message.waited or message.is_step else float(message.due)
-        if decision.run.first_started_at is not None:
-            report.measure("Lateness", decision.run.first_started_at - since)
+        # A caught-up run was late before: its lateness counts from its catch-up.
+        in_lane = max(float(message.due), message.caught_up_at or 0.0)
+        since = message.not_before if message.waited or message.is_step else in_lane
+        report.measure("Lateness", decision.run.attempts.first_started_at - since)
     elif isinstance(previous, Running):
         report.count("AttemptsFailed", target)  # its worker died, and this one takes over
         report.failing.add(place)
@@ -767,12 +835,10 @@ def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> No
 class TransitionWriter:
     """Writes records on the condition that they are unchanged since the decision."""
 
-    runs: RunStore
+    parts: Parts[TableSettings]
     effects: SideEffects
     results: Results
     buckets: ResultBuckets
-    clock: Clock
-    randomness: Randomness
 
     def write(
         self, item: WorkItem, transition: Transition, job: JobSnapshot, *, retry: WriteRetry | None = None
@@ -783,7 +849,7 @@ class TransitionWriter:
         previous, report = transition.previous, item.report
         run = self._with_stored_result(transition.run, job, report)
         target = type_of(job.target) if isinstance(job, Job) else None
-        write = partial(self.runs.write, run, previous)
+        write = partial(self.parts.runs.write, run, previous)
         if conflict := write() if retry is None else retry.until_deadline(write, partial(_not_written, report)):
             return conflict
         report.add(
@@ -801,6 +867,10 @@ class TransitionWriter:
         before = None if previous is None or previous.generation != run.generation else previous
         if (ended := ENDS.get(run.state)) is not None and (before is None or before.state is not run.state):
             report.count(ended, target)
+            occurrences = run.count if isinstance(run, Skipped) else 1
+            self.parts.run_counts.add(run.tenant, RunCount(run.state.lower()), occurrences)
+        elif isinstance(before, Running | Waiting) and isinstance(run, Retrying):
+            self.parts.run_counts.add(run.tenant, RunCount.RETRIED)
         if isinstance(before, Running | Waiting) and isinstance(run, Retrying | Dead):
             report.count("AttemptsFailed", target)
             if isinstance(job, Job):
@@ -862,10 +932,10 @@ class TransitionWriter:
         """Replace the record of the attempt's start by the record of its end. Only this worker knows how the call
         ended, so a failed write is retried until shortly before the lease ends.
         """
-        draw = self.randomness.draw()
-        retry = WriteRetry(self.clock, self.randomness, item.context.lease_until - LAST_FINISH_SECONDS)
+        draw = self.parts.randomness.draw()
+        retry = WriteRetry(self.parts.clock, self.parts.randomness, item.context.lease_until - LAST_FINISH_SECONDS)
         for _ in range(MAX_FINISHES):
-            decision = decide(Ended(outcome, draw), job, run, item.context, now=self.clock.now())
+            decision = decide(Ended(outcome, draw), job, run, item.context, now=self.parts.clock.now())
             if not isinstance(decision, Transition):
                 raise AssertionError(f"the end of a call has an unexpected decision: {type(decision).__name__}")  # noqa: TRY004
             written = self.write(item, decision, job, retry=retry)
@@ -887,7 +957,7 @@ def _overtaken(item: WorkItem, run: Run, found: Run | None) -> Disposition:
     """Handle an attempt that another writer has ended: the attempt's callback, which may be faster than the call's
     response, or a worker that took over after the lease.
     """
-    called_back = run.callback_hash is not None and found is not None and found.attempt == run.attempt
+    called_back = run.callback is not None and found is not None and found.attempt == run.attempt
     if not called_back:
         item.report.counts["FinishesRefused"] += 1
     action = "called_back_early" if called_back else "finish_refused"

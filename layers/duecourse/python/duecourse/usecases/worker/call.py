@@ -11,14 +11,15 @@ from duecourse.domain.runs.rendering import Prepared, call_values, idempotency_k
 from duecourse.domain.runs.states import Run, Running
 from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
-from duecourse.ports import Call, Caller, Clock, Randomness
+from duecourse.ports import Call, Caller
 from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.worker.work_item import WorkItem
 from duecourse.usecases.workflows.workflows import Workflows
 from duecourse.usecases.write_retry import WriteRetry
 
 if TYPE_CHECKING:
-    from duecourse.stores.runs import RunStore
+    from duecourse.settings import TableSettings
+    from duecourse.usecases.parts import Parts
 
 FINISH_MARGIN_SECONDS = 3
 """The time of an invocation that a worker reserves for recording the end of an attempt (seconds)."""
@@ -40,10 +41,8 @@ LOOK_SECONDS = 5
 class Calls:
     """Calls targets. Holds the calls in progress in a worker's invocation, and lists the runs whose calls are long."""
 
+    parts: Parts[TableSettings]
     caller: Caller
-    runs: RunStore
-    clock: Clock
-    randomness: Randomness
     workflows: Workflows
     _in_progress: dict[str, Running] = field(default_factory=dict)
 
@@ -51,8 +50,9 @@ class Calls:
         """Return the outcome of the call. Never raises: any error ends the attempt."""
         if isinstance(prepared, Failed):
             return prepared
-        spare = item.context.lease_until - self.clock.now() - FINISH_MARGIN_SECONDS
-        token = None if run.callback_hash is None else str(CallbackToken(run.tenant, run.attempt, item.context.secret))
+        spare = item.context.lease_until - self.parts.clock.now() - FINISH_MARGIN_SECONDS
+        attempt, secret = run.attempts.attempt, item.context.secret
+        token = None if run.attempts.callback is None else str(CallbackToken(run.tenant, attempt, secret))
         self._in_progress[run.fencing_token] = run
         try:
             if isinstance(prepared.job.target, WorkflowTarget):
@@ -75,10 +75,10 @@ class Calls:
         """List the runs whose calls have lasted LONG_CALL_SECONDS. An error has no effect on the calls, and the next
         call of this method tries again.
         """
-        report, began = Report(), self.clock.now() - LONG_CALL_SECONDS
-        for run in [run for run in tuple(self._in_progress.values()) if run.started_at <= began]:
+        report, began = Report(), self.parts.clock.now() - LONG_CALL_SECONDS
+        for run in [run for run in tuple(self._in_progress.values()) if run.attempts.started_at <= began]:
             try:
-                self.runs.list_running(run)
+                self.parts.runs.list_running(run)
             except Exception as problem:  # noqa: BLE001 - the list is less important than the calls
                 report.add("run_not_listed", run_id=run.run_id, error=format_error(problem))
             else:
@@ -99,7 +99,7 @@ class Calls:
         def put_off(problem: Exception) -> None:
             item.report.add("begin_put_off", error=format_error(problem))
 
-        retry = WriteRetry(self.clock, self.randomness, item.context.lease_until - BEGIN_MARGIN_SECONDS)
+        retry = WriteRetry(self.parts.clock, self.parts.randomness, item.context.lease_until - BEGIN_MARGIN_SECONDS)
         return retry.until_deadline(begin, put_off)
 
 

@@ -6,18 +6,17 @@ Every step is idempotent: a redelivered message repeats the steps of a record th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, assert_never
 
-from duecourse.domain.ids import key_line
+from duecourse.domain.ids import key_queue
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, NoticeCause
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.runs.decision import MissedDeadline
-from duecourse.domain.runs.notices import NOTIFIER, pause_notice
-from duecourse.domain.runs.overlap import line_of
+from duecourse.domain.runs.notices import NOTIFIER
+from duecourse.domain.runs.overlap import wait_queue_of
 from duecourse.domain.runs.states import (
     Cancelled,
     Dead,
@@ -34,12 +33,11 @@ from duecourse.domain.runs.states import (
 from duecourse.gates.places import Overlaps
 from duecourse.limits import LOST_RACES
 from duecourse.messages import Evaluate, RunMessage
-from duecourse.ports import Clock, DeadlineNotification, FailureNotification, Notifier, Randomness
+from duecourse.ports import DeadlineNotification, FailureNotification, Notifier
 from duecourse.usecases.announce import Announcements
 from duecourse.usecases.complete import complete_if_ended
 from duecourse.usecases.dispatch.claim import Skipping, settled
 from duecourse.usecases.forwarder import Forwarder
-from duecourse.usecases.ping import Pings
 from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS
 from duecourse.usecases.worker.wait_queue import WaitQueue
@@ -47,8 +45,8 @@ from duecourse.usecases.worker.work_item import Disposition, WorkItem
 from duecourse.usecases.workflows.workflows import Workflows
 
 if TYPE_CHECKING:
-    from duecourse.stores.jobs import JobStore
-    from duecourse.stores.runs import RunStore
+    from duecourse.settings import TableSettings
+    from duecourse.usecases.parts import Parts
 
 PAGE = 50
 MAX_READ = 1000
@@ -61,10 +59,8 @@ class FailingJobs:
     twice.
     """
 
-    jobs: JobStore
-    runs: RunStore
+    parts: Parts[TableSettings]
     skipping: Skipping
-    clock: Clock
     announcements: Announcements
 
     def mark(self, job: Job, run_id: str | None) -> None:
@@ -72,12 +68,12 @@ class FailingJobs:
         changing the job, the mark is not changed: a notice of recovery may then be missing or repeated.
         """
         for _ in range(LOST_RACES):
-            found = self.jobs.get(job.tenant, job.id)
+            found = self.parts.jobs.get(job.tenant, job.id)
             if found is None or (found.failing is None) == (run_id is None):
                 return
-            cursor = self.jobs.get_cursor(job.tenant, job.id)
+            cursor = self.parts.jobs.get_cursor(job.tenant, job.id)
             marked = replace(found, failing=run_id, revision=found.revision + 1, created_by=None)
-            if cursor is not None and self.jobs.change(found, cursor, marked, cursor):
+            if cursor is not None and self.parts.jobs.change(found, cursor, marked, cursor):
                 return
 
     def consider(self, job: Job, report: Report) -> None:
@@ -88,11 +84,11 @@ class FailingJobs:
         recent = self._recent(job, limit * 2)
         for _ in range(LOST_RACES):
             # The job is read before its cursor: if the job changes in between, its condition fails.
-            found = self.jobs.get(job.tenant, job.id)
+            found = self.parts.jobs.get(job.tenant, job.id)
             if found is None or found.state is JobState.COMPLETED or found.pause_on_failure is None:
                 return
-            cursor = self.jobs.get_cursor(job.tenant, job.id)
-            if cursor is not None and settled(self.jobs, self.skipping, found, cursor, self.clock.now()):
+            cursor = self.parts.jobs.get_cursor(job.tenant, job.id)
+            if cursor is not None and settled(self.parts.jobs, self.skipping, found, cursor, self.parts.clock.now()):
                 continue
             if found.state is not JobState.ACTIVE:
                 return
@@ -100,13 +96,12 @@ class FailingJobs:
             if deaths < found.pause_on_failure or cursor is None:
                 return
             because = f"{deaths} runs in a row died"
-            change = pause(found, cursor, now=self.clock.now(), because=because)
+            change = pause(found, cursor, now=self.parts.clock.now(), because=because)
             record = changed(ChangeAction.PAUSED, found, change.job, None)
-            if self.jobs.change(found, cursor, change.job, change.cursor, record=record):
+            if self.parts.jobs.change(found, cursor, change.job, change.cursor, record=record):
                 report.counts["JobsPaused"] += 1
                 report.add("job_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=because)
-                if NoticeCause.PAUSED in found.notices_wanted:
-                    self.announcements.notify([pause_notice(change.job, because, change.job.updated_at)], report)
+                self.announcements.publish_pause(change.job, because, report)
                 return
         report.counts["PausesFailed"] += 1
         report.add(
@@ -121,7 +116,7 @@ class FailingJobs:
         spoke = 0
         while spoke < wanted and len(recent) < MAX_READ:
             before = recent[-1].name.local if recent else None
-            page = self.runs.page(job.tenant, job.id, limit=PAGE, before=before)
+            page = self.parts.runs.page(job.tenant, job.id, limit=PAGE, before=before)
             recent += page
             spoke += sum(isinstance(run, Succeeded | Dead) for run in page)
             if len(page) < PAGE:
@@ -139,21 +134,14 @@ by SQS can be redriven in the console, since SQS then knows its source.
 class SideEffects:
     """Performs the side effects of a run's record."""
 
-    jobs: JobStore
-    runs: RunStore
+    parts: Parts[TableSettings]
     notices: Notifier
     announcements: Announcements
     failing: FailingJobs
-    clock: Clock
-    randomness: Randomness
     overlaps: Overlaps
     wait_queue: WaitQueue
     forwarder: Forwarder
     workflows: Workflows
-    pings: Callable[[], Pings] | None = None
-    """Returns the sender of pings; called for a process's first ping. None in the dead-letter reconciler, where no run
-    succeeds.
-    """
 
     def perform(self, item: WorkItem, run: Run, job: JobSnapshot) -> Disposition:
         """Perform the side effects and return the disposition of the message. `job` may be as old as the attempt."""
@@ -162,10 +150,10 @@ class SideEffects:
         match run:
             case Retrying():
                 self._publish(item, run, job)
-                self._give_key_back(run, job, item.report)
+                self._give_key_back(item, run, job)
                 return self._send_next_attempt(item, run)
             case Succeeded() | Cancelled() | Skipped():
-                self._give_key_back(run, job, item.report)
+                self._give_key_back(item, run, job)
                 self._end(run, job, item.report)
                 self._publish(item, run, job)
                 if isinstance(run, Succeeded) and isinstance(job, Job) and job.failing is not None:
@@ -173,7 +161,7 @@ class SideEffects:
                 return Disposition.ACK
             case Dead():
                 if not run.notified:  # else a delivery on its way to the dead-letter queue: they are many
-                    self._give_key_back(run, job, item.report)
+                    self._give_key_back(item, run, job)
                     self._end(run, job, item.report)
                     self._notify(item, run, job)
                 self._pause_failing(job, item.report)
@@ -196,10 +184,11 @@ class SideEffects:
         `waited` is the run's previous record, which names the key for which the run waited.
         """
         others = self.wait_queue.received(message)
-        lines = {message.line} if waited is None else {message.line, line_of(waited)}
-        for line in sorted(lines):
-            if self.wait_queue.leave(message, run, line, waited=waited) or (others == 0 and line == message.line):
-                self.wait_queue.call_next(message.tenant, line, report)
+        queues = {message.wait_queue} if waited is None else {message.wait_queue, wait_queue_of(waited)}
+        for queue in sorted(queues):
+            left = self.wait_queue.leave(message, run, queue, waited=waited)
+            if left or (others == 0 and queue == message.wait_queue):
+                self.wait_queue.call_next(message.tenant, queue, report)
 
     def _carried_by_another(self, item: WorkItem, run: Run) -> bool:
         """Return whether another message is the dead letter of a workflow's run that an evaluation made dead. If there
@@ -209,21 +198,22 @@ class SideEffects:
             return True
         if item.message.replaces:
             return False
-        copy = item.message.again(nonce=self.randomness.nonce(), instead_of=item.received.message_id)
-        return self.forwarder.send(copy, self.clock.now())
+        copy = item.message.again(nonce=self.parts.randomness.nonce(), instead_of=item.received.message_id)
+        return self.forwarder.send(copy, self.parts.clock.now())
 
     def _send_next_attempt(self, item: WorkItem, run: Retrying) -> Disposition:
-        following = item.message.to_start(run.attempt + 1, nonce=self.randomness.nonce(), not_before=run.not_before)
+        nonce = self.parts.randomness.nonce()
+        following = item.message.to_start(run.attempt + 1, nonce=nonce, not_before=run.not_before)
         if self.forwarder.send(following, run.not_before):
             return Disposition.ACK
         item.report.add("send_refused", alarming=True, reason="the next attempt's message")
         return Disposition.RETAIN
 
-    def _give_key_back(self, run: Run, job: JobSnapshot, report: Report) -> None:
+    def _give_key_back(self, item: WorkItem, run: Run, job: JobSnapshot) -> None:
         """Start the next run in the wait queue of the run's key. The record has given the place of the key back."""
         if run.key is not None:
-            self.overlaps.release_key(run, job)
-            self.wait_queue.call_next(run.tenant, key_line(run.key), report)
+            self.overlaps.release_key(run, job, item.places)
+            self.wait_queue.call_next(run.tenant, key_queue(run.key), item.report)
 
     def _end(self, run: Run, job: JobSnapshot, report: Report) -> None:
         """Start the next run in the wait queue, and complete the job if this was its last run."""
@@ -231,10 +221,10 @@ class SideEffects:
             return
         if free := self.overlaps.release(job, run):
             self.wait_queue.call_next(run.tenant, run.job_id, report, free)
-        now = self.clock.now()
+        now = self.parts.clock.now()
         # Only for a job whose schedule may have no future occurrence. Its cursor is authoritative.
         soon = int(now) + CLOCKS_DIFFER_SECONDS
-        if job.ends_by(soon) and complete_if_ended(self.jobs, self.runs, job.tenant, job.id, at=now):
+        if job.ends_by(soon) and complete_if_ended(self.parts.jobs, self.parts.runs, job.tenant, job.id, at=now):
             report.add("job_completed", tenant=job.tenant, job_id=job.id)
 
     def _notify(self, item: WorkItem, run: Dead, job: JobSnapshot) -> None:
@@ -245,7 +235,7 @@ class SideEffects:
         self._publish(item, run, job)
         if isinstance(job, Job) and NoticeCause.RECOVERED in job.notices_wanted and run.requested_by != NOTIFIER:
             self.failing.mark(job, run.run_id)
-        self.runs.write(replace(run, notified=True), run)
+        self.parts.runs.write(replace(run, notified=True), run)
         item.report.counts["DeathsAnnounced"] += 1
         item.report.add("death_announced", alarming=True, code=run.code, error=run.error)
 
@@ -272,10 +262,8 @@ class SideEffects:
             report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=error)
 
     def _publish(self, item: WorkItem, run: Run, job: JobSnapshot) -> None:
-        """Publish the outcome, and ping after a success, but only for the message that wrote the record. Copies of
-        messages are common, because the API and the tick send the same ones.
+        """Publish the outcome, but only for the message that wrote the record. Copies of messages are common, because
+        the API and the tick send the same ones.
         """
         if isinstance(job, Job) and run.message_id == item.received.message_id:
-            self.announcements.publish(run, job, item.report)
-            if self.pings is not None and job.ping_url is not None and isinstance(run, Succeeded):
-                self.pings().send(job.ping_url, item.context.lease_until - FINISH_MARGIN_SECONDS, item.report)
+            self.announcements.publish(run, job, item.report, item.context.lease_until - FINISH_MARGIN_SECONDS)

@@ -12,13 +12,13 @@ from duecourse.domain.runs.decision import LEASE_MARGIN_SECONDS
 from duecourse.domain.runs.states import Dead, Run, Running
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import START, Command, Redrive, RunMessage
-from duecourse.ports import Clock, Randomness
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import format_error
 from duecourse.usecases.worker.work_item import Disposition, WorkItem
 
 if TYPE_CHECKING:
-    from duecourse.stores.runs import RunStore
+    from duecourse.settings import TableSettings
+    from duecourse.usecases.parts import Parts
 
 MIN_REST_SECONDS = 60
 """The shortest delay of a message that is requeued near its receive limit."""
@@ -46,16 +46,15 @@ throttled request does not use up the run's grace period. The delay then doubles
 class Requeue:
     """Sends copies of received messages."""
 
-    runs: RunStore
-    clock: Clock
-    randomness: Randomness
+    parts: Parts[TableSettings]
     forwarder: Forwarder
 
     def send(self, item: WorkItem, not_before: float, reason: str, *, lane: Lane | None = None) -> Disposition:
         """Send a copy with a new nonce to `lane`, or to this worker's lane."""
         # The delay is at most 900 s. A copy that arrives early must be recognized as early and requeued.
         wanted = max(item.message.not_before, not_before)
-        copy = item.message.again(nonce=self.randomness.nonce(), not_before=wanted, instead_of=item.received.message_id)
+        nonce = self.parts.randomness.nonce()
+        copy = item.message.again(nonce=nonce, not_before=wanted, instead_of=item.received.message_id)
         sent = self.forwarder.send(copy, not_before, lane)
         item.report.add(
             "message_forwarded" if sent else "send_refused",
@@ -79,7 +78,7 @@ class Requeue:
         if not item.near_limit:
             self.forwarder.postpone(item.received.receipt, self._pause(item))
             return Disposition.RETAIN
-        now = self.clock.now()
+        now = self.parts.clock.now()
         again_at = now + self._rest(message)
         try:
             run = self.record(message)
@@ -108,7 +107,7 @@ class Requeue:
         if not item.message.requests_attempt:
             return PROMPT_SECONDS
         longest = PROMPT_SECONDS * 2.0 ** (item.received.receive_count - 1)
-        return ceil(min(longest, MIN_REST_SECONDS) * (1 + self.randomness.draw()) / 2)
+        return ceil(min(longest, MIN_REST_SECONDS) * (1 + self.parts.randomness.draw()) / 2)
 
     def _rest(self, message: RunMessage) -> float:
         if not message.requests_attempt or message.attempt > 1:
@@ -119,11 +118,11 @@ class Requeue:
         return message.requests_attempt and message.attempt == 1 and self._waited(message) > MAX_REQUEUED_SECONDS
 
     def _waited(self, message: RunMessage) -> float:
-        return self.clock.now() - max(message.due, message.caught_up_at or 0.0)
+        return self.parts.clock.now() - max(message.due, message.caught_up_at or 0.0)
 
     def record(self, message: RunMessage) -> Run | None:
         """Return the record of a message's run. Strongly consistent."""
-        return self.runs.get(message.tenant, message.job_id, message.name.local)
+        return self.parts.runs.get(message.tenant, message.job_id, message.name.local)
 
 
 def carried_on(item: WorkItem, run: Run | None) -> WorkItem:

@@ -1,8 +1,8 @@
-"""The trend of a worker's runs over five minutes: whether many targets fail, or many runs start late.
+"""The trend of a worker's attempts over five minutes: whether many targets fail.
 
-An alarm must distinguish an outage from usual failures, at one run a minute and at thousands a second. Each worker
-process therefore computes the shares among its own runs, and reports them only if they are bad. Its runs are a sample
-of all runs, so no process needs the others' counts.
+Each worker process computes the shares among its own attempts, and reports them only if they are bad. This causes a
+ticket. The alarm that pages compares the failed attempts of all processes of a lane with the started ones
+(`Counts.beyond`), because in a large stage each process sees few attempts.
 """
 
 from __future__ import annotations
@@ -26,10 +26,6 @@ TARGETS_SHARE = 0.2
 target are the concern of their owner (notified of dead runs), not of the person on call.
 """
 
-MIN_LATE = 3
-LATE_SHARE = 0.05
-"""The minimum number of late starts in the window, and their minimum share of all starts."""
-
 
 @dataclass(frozen=True, slots=True)
 class Counts:
@@ -39,8 +35,6 @@ class Counts:
     failed: int = 0
     called: AbstractSet[str] = frozenset()
     failing: AbstractSet[str] = frozenset()
-    starts: int = 0
-    late: int = 0
 
     def __add__(self, other: Counts) -> Counts:
         """Return the sum."""
@@ -49,8 +43,6 @@ class Counts:
             self.failed + other.failed,
             self.called | other.called,
             self.failing | other.failing,
-            self.starts + other.starts,
-            self.late + other.late,
         )
 
     @property
@@ -60,22 +52,22 @@ class Counts:
             MIN_TARGETS, TARGETS_SHARE * len(self.called | self.failing)
         )
 
-    @property
-    def starts_late(self) -> bool:
-        """Whether many runs start late."""
-        return self.late >= max(MIN_LATE, LATE_SHARE * self.starts)
+    def beyond(self, share: float) -> float:
+        """Return by how many the failed attempts exceed this share of the started ones; negative if fewer failed.
+
+        These values can be added: the sum over all processes is positive if more than the share failed in all of them
+        together. So an alarm needs one metric for each lane, not two.
+        """
+        return self.failed - share * self.attempts
 
 
-def counted(report: Report, late_seconds: float) -> Counts:
-    """Return the counts of a batch. A run is late if it starts more than `late_seconds` after it was due."""
-    lateness = report.seconds.get("Lateness", ())
+def counted(report: Report) -> Counts:
+    """Return the counts of a batch."""
     return Counts(
         attempts=report.counts["AttemptsStarted"],
         failed=report.counts["AttemptsFailed"],
         called=frozenset(report.called),
         failing=frozenset(report.failing),
-        starts=len(lateness),
-        late=sum(seconds > late_seconds for seconds in lateness),
     )
 
 
@@ -85,8 +77,12 @@ class Trends:
 
     minutes: dict[int, Counts] = field(default_factory=dict)
 
-    def add(self, batch: Counts, now: float, report: Report) -> None:
-        """Add a batch. If the trend is bad, add the failures or late starts of the batch to its report."""
+    def add(self, batch: Counts, now: float, report: Report, failed_share: float) -> None:
+        """Add a batch, and to its report what its failures are beyond a share. If the trend is bad, also add its
+        failing targets.
+        """
+        if batch.attempts or batch.failed:
+            report.balances["FailuresBeyond"] = batch.beyond(failed_share)
         minute = int(now) // 60
         kept = {at: counts for at, counts in self.minutes.items() if minute - WINDOW_MINUTES < at <= minute}
         self.minutes = kept | {minute: kept.get(minute, Counts()) + batch}
@@ -94,9 +90,6 @@ class Trends:
         if batch.failed and whole.targets_fail:
             report.counts["TargetsFailing"] += len(batch.failing)
             report.add("targets_fail", alarming=True, targets=sorted(whole.failing)[:SHOWN], failed=whole.failed)
-        if batch.late and whole.starts_late:
-            report.counts["StartsLate"] += batch.late
-            report.add("starts_late", alarming=True, late=whole.late, starts=whole.starts)
 
 
 SHOWN = 20

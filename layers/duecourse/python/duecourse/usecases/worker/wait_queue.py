@@ -5,7 +5,7 @@ run. So one of the two sees the other's write. A waiting run is started by sendi
 worker that receives the call decides again, so an extra call changes nothing. If a call is lost, the wait queue's
 watch, one message every half minute, starts the first run.
 
-A worker calls as many runs as there are free places, and at most MAX_CALLS. It records the calls (`Watch.calls`) before
+A worker calls as many runs as there are free places, and at most MAX_CALLS. It records the calls (`QueueWatch`) before
 it sends them, and sends none while others are recorded. The receiver of a call removes it once its run has a place, or
 once it is clear that the run still waits. The receiver that removes the last call then reads the places and calls the
 next runs. Therefore no release of a place is missed: a worker that released a place and sent no call, because others
@@ -28,20 +28,21 @@ from duecourse.domain.runs.states import Cancelled, Queued, Retrying, Run, Skipp
 from duecourse.domain.runs.transitions import start_deadline
 from duecourse.gates.places import MAX_CALLS
 from duecourse.messages import RunMessage
-from duecourse.ports import Clock, Randomness, Watch
+from duecourse.ports import QueueWatch
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, format_error
 from duecourse.usecases.worker.work_item import start_request_of
 
 if TYPE_CHECKING:
-    from duecourse.stores.waits import WaitQueues
+    from duecourse.settings import TableSettings
+    from duecourse.usecases.parts import Parts
 
 
-def _entry(message: RunMessage, line: str, run: Run | None) -> OfRun:
+def _entry(message: RunMessage, queue: str, run: Run | None) -> OfRun:
     """Return the message or the record that has the run's priority in this wait queue. The priority was set when the
     run began to wait, so another message of the run may not have it.
     """
-    return message if (message.waited and line == message.line) or run is None else run
+    return message if (message.waited and queue == message.wait_queue) or run is None else run
 
 
 WATCH_SECONDS = 30
@@ -50,7 +51,7 @@ WATCH_SECONDS = 30
 WATCH_LOST_SECONDS = 90
 """After this time without a message of the watch, a run that enters the wait queue creates a new one."""
 
-KEPT_SECONDS = 400 * DAY_SECONDS
+ENTRY_KEPT_SECONDS = 400 * DAY_SECONDS
 """The TTL of items that were not deleted. It exceeds the retention of all records."""
 
 MAX_LOOKS = 4
@@ -61,10 +62,8 @@ MAX_LOOKS = 4
 class WaitQueue:
     """Starts waiting runs by sending their START messages, each with a new nonce."""
 
-    wait_queues: WaitQueues
+    parts: Parts[TableSettings]
     forwarder: Forwarder
-    clock: Clock
-    randomness: Randomness
 
     def enter(self, job: Job, run: Run, message: RunMessage, report: Report, *, key: str | None = None) -> bool:
         """Put the run in the wait queue of its job, or of a key, with the message that will start it. `run` is its
@@ -76,7 +75,7 @@ class WaitQueue:
         entry = replace(message, identity=run.identity, waited=True, watch=None, replaces=(), key=key, call=None)
         if run.through is None:
             entry = replace(entry, rules=None)
-        entered = self.wait_queues.enter(entry, expires_at=self._expires_at())
+        entered = self.parts.wait_queues.enter(entry, expires_at=self._expires_at())
         self._watched(entry)
         # A repeated message does this too: its worker may have died after it entered the run. A start from the wait
         # queue does not need it.
@@ -90,27 +89,27 @@ class WaitQueue:
         return entered
 
     def leave(
-        self, message: RunMessage, run: Run | None, line: str | None = None, *, waited: Queued | None = None
+        self, message: RunMessage, run: Run | None, queue: str | None = None, *, waited: Queued | None = None
     ) -> bool:
-        """Remove the run of a message from the wait queue `line` (by default the wait queue of the message) if,
-        according to its record `run`, it no longer waits. Return whether it was removed. A dead run may wait for the
+        """Remove the run of a message from the wait queue (by default that of the message) if, according to its record
+        `run`, it no longer waits. Return whether it was removed. A dead run may wait for the
         attempt that its redrive requests, a retrying run for its next attempt. `waited` is the previous record, if it
         is known.
         """
         through = None if isinstance(run, Succeeded | Cancelled | Skipped | None) else run.attempt
-        if isinstance(run, Retrying) and self.clock.now() < run.not_before:
+        if isinstance(run, Retrying) and self.parts.clock.now() < run.not_before:
             # The run's own message comes then: the run waits for a gate, or it entered by another worker's clock, which
             # is ahead.
             through = run.attempt + 1
-        line = line or message.line
-        entry = _entry(message, line, waited or run)
-        return self.wait_queues.leave(message.tenant, line, position_in(line, entry), through=through)
+        queue = queue or message.wait_queue
+        entry = _entry(message, queue, waited or run)
+        return self.parts.wait_queues.leave(message.tenant, queue, position_in(queue, entry), through=through)
 
     def left(
         self,
         message: RunMessage,
         run: Run | None,
-        line: str,
+        queue: str,
         report: Report,
         *,
         free: Callable[[], int] | None,
@@ -122,17 +121,17 @@ class WaitQueue:
         """
         try:
             if run is None:
-                entry = _entry(message, line, waited)
-                self.wait_queues.leave(message.tenant, line, position_in(line, entry), through=message.starts)
+                entry = _entry(message, queue, waited)
+                self.parts.wait_queues.leave(message.tenant, queue, position_in(queue, entry), through=message.starts)
             else:
-                self.leave(message, run, line, waited=waited)
+                self.leave(message, run, queue, waited=waited)
             # After the run has left: else the next caller would find it in the wait queue.
-            others = self.received(message) if line == message.line else None
-            if free is not None and not others and (first := self._first(message.tenant, line, MAX_CALLS)):
+            others = self.received(message) if queue == message.wait_queue else None
+            if free is not None and not others and (first := self._first(message.tenant, queue, MAX_CALLS)):
                 self._call(first[: free()], report)
         except Exception as problem:  # noqa: BLE001 - whatever the error, the call of the run must follow
             report.add("wait_queue_not_left", alarming=True, error=format_error(problem))
-            if line == message.line:
+            if queue == message.wait_queue:
                 self.abandon(message, report)
 
     def received(self, message: RunMessage) -> int | None:
@@ -141,10 +140,10 @@ class WaitQueue:
         """
         if message.call is None:
             return None
-        standing = self.wait_queues.watch(message.tenant, message.line)
+        standing = self.parts.wait_queues.watch(message.tenant, message.wait_queue)
         if standing is None or message.call not in standing.calls:
             return None
-        after = self.wait_queues.remove_calls(message.tenant, message.line, [message.call])
+        after = self.parts.wait_queues.remove_calls(message.tenant, message.wait_queue, [message.call])
         return 0 if after is None else len(after.calls)
 
     def abandon(self, message: RunMessage, report: Report) -> None:
@@ -156,17 +155,17 @@ class WaitQueue:
         except Exception as problem:  # noqa: BLE001 - the watch replaces a call that was not removed
             report.add("wait_queue_not_left", alarming=True, error=format_error(problem))
 
-    def call_next(self, tenant: str, line: str, report: Report, most: int = 1) -> None:
+    def call_next(self, tenant: str, queue: str, report: Report, most: int = 1) -> None:
         """Start the first `most` runs (at most MAX_CALLS) of the wait queue of a job (by its id) or of a key
-        (`key_line`), unless calls of the wait queue are in transit.
+        (`key_queue`), unless calls of the wait queue are in transit.
         """
-        self._call(self._first(tenant, line, most), report)
+        self._call(self._first(tenant, queue, most), report)
 
     def try_again(self, runs: Sequence[Queued | Retrying], at: Callable[[Run], float]) -> None:
         """Send a message for each of these runs, which wait for a circuit breaker. `at` returns the instant (UTC
         seconds) at which the run tries again. Raises WaitQueueUnavailableError.
         """
-        nonce = self.randomness.nonce
+        nonce = self.parts.randomness.nonce
         again = [RunMessage(run.identity, run.lane, at(run), nonce(), run.attempt + 1, waited=True) for run in runs]
         if not self.forwarder.send_all(again):
             raise WaitQueueUnavailableError(_not_accepted(again[0]))
@@ -178,22 +177,22 @@ class WaitQueue:
         yet, and the message is handled as usual.
         """
         for _ in range(MAX_LOOKS):
-            standing = self.wait_queues.watch(message.tenant, message.line)
+            standing = self.parts.wait_queues.watch(message.tenant, message.wait_queue)
             if standing is not None and standing.nonce != message.watch:
                 report.add("message_dropped", reason="another message monitors the wait queue", asked=message.kind)
                 return
-            first = self._first(message.tenant, message.line)
+            first = self._first(message.tenant, message.wait_queue)
             if not first:
                 if not self._record(message, None, standing):
                     continue
                 first = self._first(
-                    message.tenant, message.line
+                    message.tenant, message.wait_queue
                 )  # a run may have entered the wait queue and found the watch
                 if not first:
                     return
                 standing = None
-            call = self.randomness.nonce()
-            following = Watch(self.randomness.nonce(), self.clock.now(), frozenset({call}))
+            call = self.parts.randomness.nonce()
+            following = QueueWatch(self.parts.randomness.nonce(), self.parts.clock.now(), frozenset({call}))
             self._send(replace(first[0], watch=following.nonce), following.at + WATCH_SECONDS)
             if self._record(message, following, standing):
                 self._send(replace(first[0], call=call), following.at)
@@ -201,30 +200,30 @@ class WaitQueue:
                 return
         raise WaitQueueUnavailableError(f"the watch of {message.name} changed at each of {MAX_LOOKS} attempts")
 
-    def _watched(self, entry: RunMessage) -> Watch:
+    def _watched(self, entry: RunMessage) -> QueueWatch:
         """Return the wait queue's watch, which is created if there is none. The message is sent before its nonce is
         recorded, as in `look`: a crash in between leaves an unrecorded message, which is dropped, and never a watch
         without a message.
         """
-        now = self.clock.now()
-        standing = self.wait_queues.watch(entry.tenant, entry.line)
+        now = self.parts.clock.now()
+        standing = self.parts.wait_queues.watch(entry.tenant, entry.wait_queue)
         if standing is not None and now < standing.at + WATCH_LOST_SECONDS:
             return standing
-        watch = Watch(self.randomness.nonce(), now, frozenset() if standing is None else standing.calls)
+        watch = QueueWatch(self.parts.randomness.nonce(), now, frozenset() if standing is None else standing.calls)
         self._send(replace(entry, watch=watch.nonce), now + WATCH_SECONDS)
         self._record(entry, watch, standing)
         return watch
 
-    def _record(self, whose: RunMessage, watch: Watch | None, standing: Watch | None) -> bool:
+    def _record(self, whose: RunMessage, watch: QueueWatch | None, standing: QueueWatch | None) -> bool:
         """Replace exactly `standing` by the watch. Return whether it was written; a read finds it if only the response
         to the write was lost.
         """
-        lines, tenant, line = self.wait_queues, whose.tenant, whose.line
-        written = lines.set_watch(tenant, line, watch, standing, expires_at=self._expires_at())
-        return written or lines.watch(tenant, line) == watch
+        queues, tenant, name = self.parts.wait_queues, whose.tenant, whose.wait_queue
+        written = queues.set_watch(tenant, name, watch, standing, expires_at=self._expires_at())
+        return written or queues.watch(tenant, name) == watch
 
-    def _first(self, tenant: str, line: str, most: int = 1) -> list[RunMessage]:
-        return self.wait_queues.waiting(tenant, line, limit=min(most, MAX_CALLS))
+    def _first(self, tenant: str, queue: str, most: int = 1) -> list[RunMessage]:
+        return self.parts.wait_queues.waiting(tenant, queue, limit=min(most, MAX_CALLS))
 
     def _call(self, first: Sequence[RunMessage], report: Report) -> None:
         """Call the first runs of the wait queue, unless calls are in transit. If another worker has changed the watch
@@ -232,7 +231,7 @@ class WaitQueue:
         """
         if not first or (watch := self._watched(first[0])).calls:
             return
-        now, draw = self.clock.now(), self.randomness.nonce
+        now, draw = self.parts.clock.now(), self.parts.randomness.nonce
         calls = {draw(): message.again(nonce=draw(), not_before=now) for message in first}
         if not self._record(first[0], replace(watch, calls=frozenset(calls)), watch):
             return
@@ -242,16 +241,16 @@ class WaitQueue:
             if call not in failed:
                 report.add("run_called", run_id=str(message.name), tenant=message.tenant, job_id=message.job_id)
         if failed:
-            self.wait_queues.remove_calls(first[0].tenant, first[0].line, failed)
+            self.parts.wait_queues.remove_calls(first[0].tenant, first[0].wait_queue, failed)
             raise WaitQueueUnavailableError(_not_accepted(calls[failed[0]]))
 
     def _send(self, message: RunMessage, not_before: float) -> None:
-        fresh = message.again(nonce=self.randomness.nonce(), not_before=not_before)
+        fresh = message.again(nonce=self.parts.randomness.nonce(), not_before=not_before)
         if not self.forwarder.send(fresh, not_before, message.lane):
             raise WaitQueueUnavailableError(_not_accepted(message))
 
     def _expires_at(self) -> int:
-        return int(self.clock.now()) + KEPT_SECONDS
+        return int(self.parts.clock.now()) + ENTRY_KEPT_SECONDS
 
 
 def _not_accepted(message: RunMessage) -> str:

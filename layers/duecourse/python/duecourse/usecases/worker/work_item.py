@@ -21,6 +21,7 @@ from duecourse.domain.runs.decision import (
     WorkflowOutcome,
 )
 from duecourse.domain.targets.targets import Failed
+from duecourse.limits import FAILED_SHARE
 from duecourse.messages import (
     Cancel,
     CheckDeadline,
@@ -59,7 +60,7 @@ class ReceivedMessage:
 class WorkItem:
     """A parsed received message. `context` has the deadline and the token of this delivery; `report` collects the
     actions. `near_limit`: another failed delivery could move the message to the dead-letter queue although the run is
-    not dead.
+    not dead. `places`: the number of places of the run's key when its attempt took one (None: no attempt has started).
     """
 
     message: RunMessage
@@ -67,19 +68,20 @@ class WorkItem:
     context: AttemptContext
     report: Report
     near_limit: bool = False
+    places: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerRules:
     """The configuration of a worker of a lane, or of callbacks (`lane` is None). `max_receive_count` comes from the
-    redrive policy: a message received more often moves to the dead-letter queue. A run that starts later than
-    `late_seconds` is late.
+    redrive policy: a message received more often moves to the dead-letter queue. `failed_share`: the
+    share of failed attempts above which the stage's alarm counts them.
     """
 
     lane: Lane | None
     max_receive_count: int
     run_retention_days: int
-    late_seconds: float = 5.0
+    failed_share: float = FAILED_SHARE
 
 
 CANCELLED = "cancelled"

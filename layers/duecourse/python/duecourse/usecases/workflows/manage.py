@@ -23,7 +23,7 @@ from duecourse.domain.workflows.results import result_faults
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.limits import LOST_RACES
 from duecourse.messages import Cancel, RunMessage, message_about
-from duecourse.ports import Clock, Executor, GraphMissingError, Lanes, Outgoing, Randomness
+from duecourse.ports import Clock, GraphMissingError, Outgoing
 from duecourse.usecases.jobs.change import Draft, Edited, EditJobs, counted_more
 from duecourse.usecases.jobs.job_errors import (
     ANYTHING,
@@ -47,9 +47,9 @@ from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 
 if TYPE_CHECKING:
-    from duecourse.stores.runs import RunStore
-    from duecourse.stores.tenants import TenantLimits
+    from duecourse.settings import LaneSettings
     from duecourse.stores.workflows import WorkflowStore
+    from duecourse.usecases.parts import Parts
 
 
 class WorkflowInvalidError(Exception):
@@ -169,7 +169,7 @@ class Claims:
         """Release the jobs that a rejected request has claimed, unless they are steps of the workflow, or another
         request has claimed them too.
         """
-        standing = self.editing.store.get(self.tenant, self.workflow)
+        standing = self.editing.parts.jobs.get(self.tenant, self.workflow)
         is_workflow = standing is not None and isinstance(standing.target, WorkflowTarget)
         named = self.named(ref_of(standing) if standing is not None and is_workflow else None)
         left = self.workflows.jobs(self.tenant, [name for name in self.made if name not in named])
@@ -226,46 +226,43 @@ class CancelRuns:
     stale, but only for new ones.
     """
 
-    runs: RunStore
-    workflows: WorkflowStore
-    lanes: Lanes
-    clock: Clock
-    randomness: Randomness
+    parts: Parts[LaneSettings]
 
     def __call__(self, tenant: str, workflow_id: str, generation: int) -> int:
         """Cancel the runs of the workflow's definitions up to this generation. Return the number of cancellations that
         their lanes did not accept.
         """
-        found = {run.name: run for run in self.runs.page(tenant, workflow_id, limit=LOOKED_AT, before=None)}
-        listed = self.runs.by_state(tenant, (RunState.WAITING, RunState.DEAD), limit=LOOKED_AT, job_id=workflow_id)
+        found = {run.name: run for run in self.parts.runs.page(tenant, workflow_id, limit=LOOKED_AT, before=None)}
+        states = RunState.WAITING, RunState.DEAD
+        listed = self.parts.runs.by_state(tenant, states, limit=LOOKED_AT, job_id=workflow_id)
         found = {run.name: run for run in listed} | found
         own = {
             name: run
             for name, run in found.items()
             if run.workflow is not None and not run.is_step and run.generation <= generation
         }
-        now = self.clock.now()
+        now = self.parts.clock.now()
         orders = [
-            message_about(run, Cancel("deleted"), now=now, nonce=self.randomness.nonce())
+            message_about(run, Cancel("deleted"), now=now, nonce=self.parts.randomness.nonce())
             for run in own.values()
             if not run.state.final
         ]
         if over := [name for name, run in own.items() if run.state.final]:
-            for name in self.workflows.redriven(tenant, over):
+            for name in self.parts.workflows.redriven(tenant, over):
                 orders += self._steps(own[name], now)
-        return self.lanes.send([Outgoing(order, 0) for order in orders]).count(False)
+        return self.parts.lanes.send([Outgoing(order, 0) for order in orders]).count(False)
 
     def _steps(self, run: Run, now: float) -> list[RunMessage]:
         """Return the cancellations of the steps of an ended run that may be active or start, because of a redrive."""
         try:
-            graph = self.workflows.graph(run.tenant, read_ref(run.workflow or ""))
+            graph = self.parts.workflows.graph(run.tenant, read_ref(run.workflow or ""))
         except GraphMissingError:
             return []
-        ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
+        ends = self.parts.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
         state = WorkflowState(graph, run.occurrence, run.suffix, ends)
         if state.outcome is not WorkflowOutcome.OPEN:
             return []  # the steps that ran again have ended, too
-        return WorkflowMessages(run.identity, graph, now, self.randomness).cancellations(state.to_cancel())
+        return WorkflowMessages(run.identity, graph, now, self.parts.randomness).cancellations(state.to_cancel())
 
 
 PAYLOAD_REQUESTS = 2
@@ -290,20 +287,16 @@ class ManageWorkflows:
     stopped. Jobs that remain after a failed request have no schedule.
     """
 
+    parts: Parts[LaneSettings]
     editing: EditJobs
-    workflows: WorkflowStore
     cancel_runs: CancelRuns
-    counters: TenantLimits
-    clock: Clock
-    executor: Executor
-    run_retention_days: int
 
     def get(self, tenant: str, workflow_id: str) -> Workflow:
         """Return the workflow. Raises JobUnknownError, also for a job that is not a workflow, or GraphMissingError."""
         view = self.editing.jobs.get(tenant, workflow_id)
         if not isinstance(view.job.target, WorkflowTarget):
             raise JobUnknownError(workflow_id)
-        return Workflow(view, self.workflows.graph(tenant, ref_of(view.job)))
+        return Workflow(view, self.parts.workflows.graph(tenant, ref_of(view.job)))
 
     def standing(self, tenant: str, workflow_id: str, expected: Precondition = ANYTHING) -> Workflow | None:
         """Return the workflow to be replaced; None if there is no such job. Raises NoWorkflowError or
@@ -317,7 +310,7 @@ class ManageWorkflows:
         expected.check(view.job)
         ref = ref_of(view.job)
         try:
-            return Workflow(view, self.workflows.graph(tenant, ref))
+            return Workflow(view, self.parts.workflows.graph(tenant, ref))
         except GraphMissingError:
             return Workflow(view, Graph(()))  # differs from every other graph, so it is written again
 
@@ -325,7 +318,7 @@ class ManageWorkflows:
         """Return what `put` would return, without writing. `before` is the workflow as read, or None. Raises
         WorkflowInvalidError with all faults, or JobQuotaError.
         """
-        found, now = self._checked(tenant, workflow_id, draft, before), self.clock.now()
+        found, now = self._checked(tenant, workflow_id, draft, before), self.parts.clock.now()
         whole = {name: self._whole(found[name]) for name in draft.inline if name in found}
         found |= {name: job for name, job in whole.items() if job is not None}
         jobs = found | {name: _made(each, found.get(name), name, now) for name, each in draft.inline.items()}
@@ -357,7 +350,8 @@ class ManageWorkflows:
         after it was created or changed. Raises WorkflowInvalidError, JobQuotaError, NoWorkflowError, and the errors of
         EditJobs.put. With one of these errors nothing is written, unless another request changed a job during this one.
         """
-        claims = Claims(self.editing, self.workflows, self.clock, tenant, workflow_id, draft.steps, draft.reach)
+        parts = self.parts
+        claims = Claims(self.editing, parts.workflows, parts.clock, tenant, workflow_id, draft.steps, draft.reach)
         try:
             return self._put(claims, draft, before, expected, correlation_id, by, written)
         except Exception:
@@ -382,7 +376,7 @@ class ManageWorkflows:
         try:
             return self._written(claims, draft, before, expected, reserved, found, correlation_id, by, written)
         finally:
-            self.editing.store.release(tenant, workflow_id, reserved)
+            self.parts.jobs.release(tenant, workflow_id, reserved)
 
     def _reserve(
         self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None, expected: Precondition
@@ -390,18 +384,18 @@ class ManageWorkflows:
         """Reserve the workflow's own job as it was read `before`, so that a request with a precondition is rejected
         before its first write or not at all. Raises JobVersionError, JobChangedError or NoWorkflowError.
         """
-        store, job = self.editing.store, None if before is None else before.job
-        reserved = Reservation(draft.digest(), self.clock.now() + RESERVED_SECONDS)
+        store, job = self.parts.jobs, None if before is None else before.job
+        reserved = Reservation(draft.digest(), self.parts.clock.now() + RESERVED_SECONDS)
         for _ in range(WAITS):
-            free = job is None or not is_reserved(job, self.clock.now(), reserved)
+            free = job is None or not is_reserved(job, self.parts.clock.now(), reserved)
             if free and store.reserve(tenant, workflow_id, job, reserved):
                 return reserved
-            standing = unreserved(store, self.clock, tenant, workflow_id, reserved)
+            standing = unreserved(store, self.parts.clock, tenant, workflow_id, reserved)
             expected.check(standing)
             if standing is not None:
                 ref_of(standing)
             if job == standing:
-                self.clock.sleep_until(self.clock.now() + RESERVED_WAIT_SECONDS)  # the id is reserved
+                self.parts.clock.sleep_until(self.parts.clock.now() + RESERVED_WAIT_SECONDS)  # the id is reserved
             job = standing
         raise JobChangedError(workflow_id)
 
@@ -428,7 +422,7 @@ class ManageWorkflows:
                 written(name)
             return edited
 
-        edits = dict(zip(draft.inline, self.executor.map(write, list(draft.inline)), strict=True))
+        edits = dict(zip(draft.inline, self.parts.executor.map(write, list(draft.inline)), strict=True))
         jobs = found | {name: edited.view.job for name, edited in edits.items()}
         graph, replaced = self._graph(draft, jobs), None
 
@@ -443,12 +437,12 @@ class ManageWorkflows:
             if job is None or job.reserved is None or reserved is None or job.reserved.by != reserved.by:
                 expected.check(job)
             kept = None if job is None else ref_of(job)  # raises for an ordinary job that was just created
-            present = self.workflows.jobs(tenant, list(graph.of_jobs))
+            present = self.parts.workflows.jobs(tenant, list(graph.of_jobs))
             if faults := step_faults(workflow_id, graph.steps, {}, present):
                 raise WorkflowInvalidError(faults)
             claims.make(present, claims.named(kept))
             if kept is None or before is None or kept != ref_of(before.job) or before.graph != graph:
-                kept = self.workflows.put_graph(tenant, workflow_id, graph)
+                kept = self.parts.workflows.put_graph(tenant, workflow_id, graph)
             return draft.definition(kept.graph)
 
         edits[workflow_id] = edited = self.editing.put(
@@ -458,7 +452,7 @@ class ManageWorkflows:
             written(workflow_id)
         # Another request may have set the graph to expire before the switch. After the switch none can.
         if replaced is None or replaced.target != edited.view.job.target:
-            self.workflows.put_graph(tenant, workflow_id, graph)
+            self.parts.workflows.put_graph(tenant, workflow_id, graph)
             if replaced is not None:
                 self._retire(replaced, graph, edited.view.job)
         return WorkflowPut(
@@ -473,7 +467,7 @@ class ManageWorkflows:
         if not isinstance(job.target, WorkflowTarget):
             return
         with suppress(GraphMissingError):
-            charge(steps_cost(len(self.workflows.graph(job.tenant, ref_of(job)).numbers)))
+            charge(steps_cost(len(self.parts.workflows.graph(job.tenant, ref_of(job)).numbers)))
 
     def deleted(self, job: Job) -> int:
         """Complete the deletion of `job` (as it was before) if it was a workflow: cancel its runs and release its
@@ -489,7 +483,7 @@ class ManageWorkflows:
         """Cancel the runs of a workflow that no longer exists. The request that deleted it may have ended before
         cancelling them.
         """
-        gone = self.editing.store.gone(tenant, job_id)
+        gone = self.parts.jobs.gone(tenant, job_id)
         if gone is not None:
             self.cancel_runs(tenant, job_id, gone.generation)
 
@@ -500,8 +494,8 @@ class ManageWorkflows:
         budget = draft.budget
         if faults := graph_faults(draft.steps, budget):
             raise WorkflowInvalidError(faults)
-        found = self.workflows.jobs(tenant, list(dict.fromkeys(step.job_id for step in draft.steps)))
-        standing, definition, now = None if before is None else before.job, draft.definition(""), self.clock.now()
+        found = self.parts.workflows.jobs(tenant, list(dict.fromkeys(step.job_id for step in draft.steps)))
+        standing, definition, now = None if before is None else before.job, draft.definition(""), self.parts.clock.now()
         wanted: list[Job | Draft] = [definition, *draft.inline.values(), *found.values()]
         for each in wanted:
             draft.reach(each)
@@ -527,7 +521,7 @@ class ManageWorkflows:
             raise WorkflowInvalidError(faults)
         self._check_inline(tenant, draft, found)
         created = len(draft.inline.keys() - found.keys()) + counted_more(standing, own)
-        self.editing.jobs.limits.check_quota(self.counters, tenant, created)
+        self.editing.jobs.limits.check_quota(self.parts.tenant_limits, tenant, created)
         return found
 
     def _checked_own(
@@ -542,25 +536,26 @@ class ManageWorkflows:
         try:
             own = editing.jobs.with_calendars(own, standing)
             if standing is not None:
-                if same(own.over(standing, self.clock.now()), standing):
+                if same(own.over(standing, self.parts.clock.now()), standing):
                     return standing, []
-                cursor = editing.store.get_cursor(tenant, workflow_id)
+                cursor = self.parts.jobs.get_cursor(tenant, workflow_id)
             return editing.checked(workflow_id, standing, cursor, own).job, []
         except ScheduleError as error:
             faults = [WorkflowFault((error.field, *(() if error.index is None else (error.index,))), error.detail)]
         except ExclusionError as error:
             faults = [WorkflowFault(("exclude", error.index), error.detail)]
-        return _made(own, standing, workflow_id, self.clock.now()), faults
+        return _made(own, standing, workflow_id, self.parts.clock.now()), faults
 
     def _check_inline(self, tenant: str, draft: WorkflowDraft, found: Mapping[str, Job]) -> None:
         """Raise JobUnreadableError if a job that the document replaces has no readable cursor."""
-        now = self.clock.now()
+        now = self.parts.clock.now()
         changed = [
             name
             for name, each in draft.inline.items()
             if name in found and not same(each.over(found[name], now), found[name])
         ]
-        cursors = self.executor.map(partial(self.editing.store.get_cursor, tenant), changed) if changed else []
+        get_cursor = partial(self.parts.jobs.get_cursor, tenant)
+        cursors = self.parts.executor.map(get_cursor, changed) if changed else []
         for name, cursor in zip(changed, cursors, strict=True):
             if cursor is None:
                 raise JobUnreadableError(name)
@@ -569,7 +564,7 @@ class ManageWorkflows:
         """Return the job with its payload. The payload is read separately, so that only one large payload is in memory
         at a time.
         """
-        return job if job is None or job.payload is not UNREAD else self.editing.store.get(job.tenant, job.id)
+        return job if job is None or job.payload is not UNREAD else self.parts.jobs.get(job.tenant, job.id)
 
     def _graph(self, draft: WorkflowDraft, jobs: Mapping[str, Job]) -> Graph:
         """Return the graph with the current lanes of its steps."""
@@ -582,16 +577,16 @@ class ManageWorkflows:
         of the workflow's own job `standing` (None: there is no such job).
         """
         try:
-            before = self.workflows.graph(job.tenant, ref_of(job))
+            before = self.parts.workflows.graph(job.tenant, ref_of(job))
         except GraphMissingError:
             return
-        now = self.clock.now()
-        expires_at = graph_expiry(now, self.run_retention_days)
-        self.workflows.expire_graph(job.tenant, ref_of(job), standing, at=expires_at)
+        now = self.parts.clock.now()
+        expires_at = graph_expiry(now, self.parts.settings.run_retention_days)
+        self.parts.workflows.expire_graph(job.tenant, ref_of(job), standing, at=expires_at)
         left = [name for name in before.of_jobs if name not in graph.of_jobs]
-        steps = [each for each in self.workflows.jobs(job.tenant, left).values() if _is_step(each, job)]
+        steps = [each for each in self.parts.workflows.jobs(job.tenant, left).values() if _is_step(each, job)]
         # A job that was changed in the meantime is not released; its claim is void.
-        self.workflows.free(steps, job.id, standing, at=now)
+        self.parts.workflows.free(steps, job.id, standing, at=now)
 
 
 def _is_step(step: Job, workflow: Job) -> bool:

@@ -27,7 +27,7 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readiness, StepTurn, Withdraw, WorkflowOutcome
 from duecourse.domain.runs.overlap import called_in_workflow
 from duecourse.domain.runs.rendering import Prepared
-from duecourse.domain.runs.states import Cancelled, Dead, Final, Run, Skipped, Succeeded, reason_of
+from duecourse.domain.runs.states import Cancelled, Dead, Final, Run, Skipped, Succeeded
 from duecourse.domain.runs.transitions import may_run_again, own_job
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
@@ -37,14 +37,15 @@ from duecourse.domain.workflows.results import UpstreamResultError, filled, resu
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.domain.workflows.view import WorkflowRunView, viewed
 from duecourse.messages import START, Cancel, Command, Evaluate, RunMessage
-from duecourse.ports import Clock, GraphMissingError, Randomness
+from duecourse.ports import GraphMissingError, Randomness
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report
 
 if TYPE_CHECKING:
-    from duecourse.stores.inputs import Inputs
+    from duecourse.settings import TableSettings
     from duecourse.stores.jobs import JobStore
     from duecourse.stores.workflows import WorkflowStore
+    from duecourse.usecases.parts import Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +114,7 @@ def run_of(identity: RunIdentity, job_id: str) -> RunName:
 class Payloads:
     """Reads the payloads of runs."""
 
-    store: WorkflowStore
-    jobs: JobStore
-    inputs: Inputs
+    parts: Parts[TableSettings]
 
     def prepared(self, job: Job, run: Run) -> Prepared | Failed:
         """Return the job as this run calls it, or a failure if a part of its payload is missing. Raises
@@ -128,7 +127,7 @@ class Payloads:
                 return Failed(str(problem), retryable=False, code=problem.code)
         if not run.own_payload:
             return Prepared(job)
-        given = self.inputs.get(run.tenant, run.job_id, run.suffix)
+        given = self.parts.inputs.get(run.tenant, run.job_id, run.suffix)
         if given is None:
             return Failed("the payload of this run has expired", retryable=False, code="payload_gone")
         return Prepared(replace(job, payload=given.payload))
@@ -138,7 +137,7 @@ class Payloads:
         workflow.
         """
         ref = read_ref(run.workflow or "")
-        graph = self.store.graph(run.tenant, ref)
+        graph = self.parts.workflows.graph(run.tenant, ref)
         job = replace(job, schedule=replace(job.schedule, timezone=graph.timezone))
         taken = [each for _, _, each in taken_by(job.payload) if each is not None]
         if not taken:
@@ -157,7 +156,7 @@ class Payloads:
         """Return the existing records of these steps, by the names of the steps."""
         steps = {graph.steps[number].job_id: graph.steps[number] for number in numbers}
         names = [name_in(run, step) for step in steps.values()]
-        found = self.store.records(run.tenant, names) if names else []
+        found = self.parts.workflows.records(run.tenant, names) if names else []
         return {steps[record.job_id].id: record for record in found}
 
     def _require_unended(self, run: Run, graph: Graph, numbers: Sequence[int]) -> None:
@@ -165,7 +164,8 @@ class Payloads:
         step that has succeeded since then has a record now.
         """
         of, steps = run_of(run.identity, read_ref(run.workflow or "").workflow), sum(1 << number for number in numbers)
-        ends = self.store.read(run.tenant, of, graph.parts_of(steps), with_run=False).ends.joined(graph.carried_over)
+        found = self.parts.workflows.read(run.tenant, of, graph.parts_of(steps), with_run=False)
+        ends = found.ends.joined(graph.carried_over)
         succeeded = [number for number in numbers if ends.of(number) is StepOutcome.SUCCEEDED]
         records = self._records(run, graph, succeeded)
         for step in (graph.steps[number] for number in succeeded):
@@ -174,10 +174,10 @@ class Payloads:
 
     def _of_workflow(self, run: Run, workflow: str) -> object:
         """Return the payload of the workflow's run: that of its request, if it had one, else the job's."""
-        asked = self.inputs.get(run.tenant, workflow, run.suffix) if run.suffix else None
+        asked = self.parts.inputs.get(run.tenant, workflow, run.suffix) if run.suffix else None
         if asked is not None and asked.own_payload:
             return asked.payload
-        job = self.jobs.get(run.tenant, workflow)
+        job = self.parts.jobs.get(run.tenant, workflow)
         return None if job is None else job.payload
 
 
@@ -210,12 +210,8 @@ class NotSentError(Exception):
 class Workflows:
     """Evaluates the runs of workflows. One instance serves all threads of a worker."""
 
-    store: WorkflowStore
-    jobs: JobStore
-    inputs: Inputs
+    parts: Parts[TableSettings]
     forwarder: Forwarder
-    clock: Clock
-    randomness: Randomness
 
     def look(self, message: RunMessage, run: Run | None = None) -> Found:
         """Return the state of the workflow's run that concerns a message, derived from the outcomes of its steps. `run`
@@ -246,7 +242,7 @@ class Workflows:
         workflow = self._workflow_run(message)
         over = workflow is None or workflow.state.final
         redriven_at = None if workflow is None else workflow.redriven_at
-        called_until = called_in_workflow(workflow, self.clock.now())
+        called_until = called_in_workflow(workflow, self.parts.clock.now())
         return replace(turn, over=over, called_until=called_until, workflow_redriven_at=redriven_at)
 
     def withdraw(self, message: RunMessage, decision: Withdraw) -> None:
@@ -260,9 +256,9 @@ class Workflows:
         """
         name = run_of(of.identity, read_ref(of.workflow or "").workflow)
         own = graph.parts_of(sum(1 << number for number in rounds))
-        known = self.store.read(of.tenant, name, own, with_run=False).ends
+        known = self.parts.workflows.read(of.tenant, name, own, with_run=False).ends
         parts = () if known.rounds else graph.parts
-        self.store.withdraw(of.tenant, name, rounds, parts, expires_at=self._kept_until(record))
+        self.parts.workflows.withdraw(of.tenant, name, rounds, parts, expires_at=self._kept_until(record))
 
     def _evaluation(self, message: RunMessage) -> Evaluation:
         graph = self._graph(message)
@@ -321,10 +317,11 @@ class Workflows:
             return [messages.evaluate()] if state.known.again else []
         of, own = run_of(run.identity, read_ref(run.workflow or "").workflow), graph.part_of(number)
         kept = self._kept_until(run)
-        known = self.store.record_end(run.tenant, of, number, end_of(run), in_round=run.round, expires_at=kept)
+        store, end = self.parts.workflows, end_of(run)
+        known = store.record_end(run.tenant, of, number, end, in_round=run.round, expires_at=kept)
         parts = {own}
         while missing := self._state(run, graph, known).parts_wanted(number) - parts:
-            known = known.joined(self.store.read(run.tenant, of, sorted(missing), with_run=False).ends)
+            known = known.joined(store.read(run.tenant, of, sorted(missing), with_run=False).ends)
             parts |= missing
         state = self._state(run, graph, known)
         following = numbers_in(graph.after(1 << number)) if known.again else [*graph.downstream[number]]
@@ -349,7 +346,7 @@ class Workflows:
         if succeeded and not any(step.may_fail for step in graph.steps):
             return []
         state, messages = self._known(run, graph), self._messages(run, graph)
-        if succeeded or reason_of(run) == STEPS_FAILED:
+        if succeeded or run.reason == STEPS_FAILED:
             written = WorkflowOutcome.DONE if succeeded else WorkflowOutcome.FAILED
             return [] if state.outcome is written else [messages.evaluate()]
         return messages.cancellations(state.to_cancel())
@@ -360,7 +357,7 @@ class Workflows:
 
     def _workflow_run(self, step: Run | RunMessage) -> Run | None:
         of = run_of(step.identity, read_ref(step.workflow or "").workflow)
-        return self.store.read(step.tenant, of, ()).run
+        return self.parts.workflows.read(step.tenant, of, ()).run
 
     def _known(self, of: Run | RunMessage, graph: Graph) -> WorkflowState:
         """Return the state with the outcomes of all steps."""
@@ -379,27 +376,27 @@ class Workflows:
         """
         name = run_of(of.identity, read_ref(of.workflow or "").workflow)
         parts = graph.parts_of(wanted)
-        ends = self.store.read(of.tenant, name, parts, with_run=False).ends if parts else StepOutcomes()
+        ends = self.parts.workflows.read(of.tenant, name, parts, with_run=False).ends if parts else StepOutcomes()
         if ends.again and (more := graph.parts_of(again) - parts):
-            ends = ends.joined(self.store.read(of.tenant, name, more, with_run=False).ends)
+            ends = ends.joined(self.parts.workflows.read(of.tenant, name, more, with_run=False).ends)
         return ends
 
     def _kept_until(self, run: Run) -> int:
-        return (run.expires_at or int(self.clock.now())) + KEPT_LONGER_DAYS * DAY_SECONDS
+        return (run.expires_at or int(self.parts.clock.now())) + KEPT_LONGER_DAYS * DAY_SECONDS
 
     def _state(self, of: Run | RunMessage, graph: Graph, known: StepOutcomes) -> WorkflowState:
         return WorkflowState(graph, of.occurrence, of.suffix, known)
 
     def _records(self, of: Run | RunMessage, graph: Graph, numbers: list[int]) -> list[Run]:
         names = [name_in(of, graph.steps[number]) for number in numbers]
-        found = {run.job_id: run for run in self.store.records(of.tenant, names)} if names else {}
+        found = {run.job_id: run for run in self.parts.workflows.records(of.tenant, names)} if names else {}
         return [found[name.job_id] for name in names if name.job_id in found]
 
     def _messages(self, run: Run, graph: Graph) -> WorkflowMessages:
-        return WorkflowMessages(run.identity, graph, self.clock.now(), self.randomness)
+        return WorkflowMessages(run.identity, graph, self.parts.clock.now(), self.parts.randomness)
 
     def _graph(self, of: Run | RunMessage) -> Graph:
-        return self.store.graph(of.tenant, read_ref(of.workflow or ""))
+        return self.parts.workflows.graph(of.tenant, read_ref(of.workflow or ""))
 
 
 def named_failures(workflow: str, state: WorkflowState, records: Iterable[Run]) -> list[str]:
@@ -419,7 +416,7 @@ def named_failures(workflow: str, state: WorkflowState, records: Iterable[Run]) 
 
 def _why(run: Run) -> str:
     """Return why a step failed. The code of a cancelled run is that of an earlier attempt."""
-    return (run.code if isinstance(run, Dead) else None) or reason_of(run) or run.state
+    return (run.code if isinstance(run, Dead) else None) or run.reason or run.state
 
 
 RECORDS_A_REQUEST = 200

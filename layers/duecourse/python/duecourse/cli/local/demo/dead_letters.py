@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,20 +69,20 @@ class QueueDepthMetric:
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """The SNS topics for dead runs and for alarms."""
+    """The SNS topics for dead runs, and for the alarms of each severity."""
 
     deaths: str
-    alarms: str
+    alarms: tuple[str, ...]
 
     @classmethod
     def of(cls, outputs: Outputs) -> Topics:
         """Return the topics of a deployed stack."""
-        return cls(outputs.deaths_topic_arn, outputs.alarms_topic_arn)
+        return cls(outputs.deaths_topic_arn, (outputs.pages_topic_arn, outputs.tickets_topic_arn))
 
     def deliver_to(self, endpoint: str, url: str) -> None:
-        """Subscribe the receiver to both topics, and remove the receivers of earlier starts."""
+        """Subscribe the receiver to all topics, and remove the receivers of earlier starts."""
         sns = aws.client(endpoint, "sns")
-        for topic in (self.deaths, self.alarms):
+        for topic in (self.deaths, *self.alarms):
             for found in sns.list_subscriptions_by_topic(TopicArn=topic)["Subscriptions"]:
                 if found["Protocol"] == "http" and found["Endpoint"] != url:
                     sns.unsubscribe(SubscriptionArn=found["SubscriptionArn"])
@@ -99,8 +99,10 @@ def dead_run_ids(notices: Sequence[Mapping[str, Any]], topic: str) -> tuple[str,
     return tuple(found)
 
 
-def alarm_names(notices: Sequence[Mapping[str, Any]], topic: str) -> tuple[str, ...]:
-    """Return the alarms in the notices of this topic."""
+def alarm_names(notices: Sequence[Mapping[str, Any]], topics: Collection[str]) -> tuple[str, ...]:
+    """Return the alarms in the notices of these topics."""
     return tuple(
-        str(json.loads(notice["Message"]).get("AlarmName", "")) for notice in notices if notice.get("TopicArn") == topic
+        str(json.loads(notice["Message"]).get("AlarmName", ""))
+        for notice in notices
+        if notice.get("TopicArn") in topics
     )

@@ -15,7 +15,6 @@ from duecourse.cli.local.demo.receiver import CallLog
 from duecourse.cli.local.demo.verdict import ObservedRun
 from duecourse.cli.local.stack import Stack
 from duecourse.cli.run_watcher import RunSource, RunWatcher
-from duecourse.client import ApiError, ApiUnreachableError
 
 DEAD_LETTERS = timedelta(seconds=2)
 METRIC = timedelta(seconds=20)
@@ -59,15 +58,6 @@ class Observer:
     def follow(self, job_ids: Iterable[str]) -> None:
         """Also follow these jobs."""
         self._watcher.follow(job_ids)
-
-    def follow_new(self, listed: Callable[[], Iterable[str]]) -> None:
-        """Also follow the jobs that are listed now."""
-        try:
-            self.follow(listed())
-        except (ApiError, ApiUnreachableError) as error:
-            self._trouble_once("jobs", error)
-        else:
-            self._troubles.pop("jobs", None)
 
     def look(self, now: datetime, *, everything: bool = False) -> None:
         """Poll for changes and print them."""

@@ -1,8 +1,8 @@
 """A small HTTP server on loopback that is the jobs' target and the topics' subscriber. It records the requests that it
 receives.
 
-`/ok` responds with 200 and `/fail` with 500. A query delays the response: `/ok?seconds=20`. `/inbox` is a page with the
-notifications.
+`/ok` responds with 200 and `/fail` with 500. A query delays the response: `/ok?seconds=20`. `/token` is the token
+endpoint of an authorization server (RFC 6749), which accepts every client. `/inbox` is a page with the notifications.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from duecourse.client.reading import instant
 
 OK_PATH = "/ok"
 FAIL_PATH = "/fail"
+TOKEN_PATH = "/token"
+TOKEN = MappingProxyType({"access_token": "local", "token_type": "Bearer", "expires_in": 3600})
 NOTICE_PATH = "/notices"
 INBOX_PATH = "/inbox"
 CONFIRM_SECONDS = 5.0
@@ -161,6 +163,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(200)
             self._notice(body)
             return
+        if path == TOKEN_PATH:
+            self._answer(200, TOKEN)
+            return
         status = {OK_PATH: 200, FAIL_PATH: 500}.get(path, 404)
         self.server.log.add_call(ReceivedCall.from_headers(dict(self.headers.items()), arrived_at, status, body))
         if seconds := thinking_seconds(asked.query):
@@ -178,7 +183,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, "text/html; charset=utf-8", inbox.page(self.server.log.notices).encode())
 
     def _answer(self, status: int, document: Mapping[str, object] | None = None) -> None:
-        body = json.dumps({"received": status < 400} if document is None else document).encode()
+        body = json.dumps({"received": status < 400} if document is None else dict(document)).encode()
         self._send(status, "application/json", body)
 
     def _send(self, status: int, kind: str, body: bytes) -> None:

@@ -24,7 +24,7 @@ NOTHING_OF_THE_USERS = {
 PREFIX = f"{STACK_NAME}-"
 
 
-def client(endpoint: str, service: str) -> Any:
+def client(endpoint: str, service: str, region: str = REGION) -> Any:
     """Return a boto3 client that can only reach the local endpoint."""
     import botocore.session
     from botocore.config import Config
@@ -33,24 +33,24 @@ def client(endpoint: str, service: str) -> Any:
     session.set_credentials("test", "test")
     retries = {"mode": "standard", "max_attempts": 3}
     config = Config(retries=retries, connect_timeout=5, read_timeout=READ_SECONDS, proxies={})
-    return session.create_client(service, region_name=REGION, endpoint_url=endpoint, config=config)
+    return session.create_client(service, region_name=region, endpoint_url=endpoint, config=config)
 
 
-def stack(endpoint: str, name: str) -> Mapping[str, Any] | None:
+def stack(endpoint: str, name: str, region: str = REGION) -> Mapping[str, Any] | None:
     """Return CloudFormation's description of a complete stack, or None if there is none."""
     from botocore.exceptions import ClientError
 
     try:
-        (found,) = client(endpoint, "cloudformation").describe_stacks(StackName=name)["Stacks"]
+        (found,) = client(endpoint, "cloudformation", region).describe_stacks(StackName=name)["Stacks"]
     except ClientError:
         return None
     complete: bool = found["StackStatus"] in {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
     return found if complete else None
 
 
-def template(endpoint: str, name: str) -> Any:
+def template(endpoint: str, name: str, region: str = REGION) -> Any:
     """Return the template of an existing stack."""
-    return client(endpoint, "cloudformation").get_template(StackName=name)["TemplateBody"]
+    return client(endpoint, "cloudformation", region).get_template(StackName=name)["TemplateBody"]
 
 
 def invoke(endpoint: str, function: str, payload: bytes = b"{}") -> None:

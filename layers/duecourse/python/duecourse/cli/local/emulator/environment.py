@@ -47,13 +47,13 @@ def require_free(port: int, remedy: str) -> int:
     return port
 
 
-def credentials() -> dict[str, str]:
+def credentials(region: str = REGION) -> dict[str, str]:
     """Return the well-known test credentials. The user's profiles and files are not read."""
     return {
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": REGION,
-        "AWS_DEFAULT_REGION": REGION,
+        "AWS_REGION": region,
+        "AWS_DEFAULT_REGION": region,
         "AWS_CONFIG_FILE": "/dev/null",
         "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
         "AWS_EC2_METADATA_DISABLED": "true",
@@ -66,13 +66,13 @@ def without_proxy(inherited: Mapping[str, str]) -> dict[str, str]:
     return {"NO_PROXY": no_proxy, "no_proxy": no_proxy}
 
 
-def base(inherited: Mapping[str, str], temporary: Path) -> dict[str, str]:
+def base(inherited: Mapping[str, str], temporary: Path, region: str = REGION) -> dict[str, str]:
     """Return the user's environment without the variables that could give access to a real account."""
     kept = {name: value for name, value in inherited.items() if not name.startswith(DROPPED)}
     path = f"{Path(sys.executable).parent}:{kept.get('PATH', '')}"
     return {
         **kept,
-        **credentials(),
+        **credentials(region),
         **without_proxy(kept),
         "PATH": path,
         "TMPDIR": str(temporary),
@@ -81,16 +81,18 @@ def base(inherited: Mapping[str, str], temporary: Path) -> dict[str, str]:
     }
 
 
-def ministack(inherited: Mapping[str, str], *, port: int, state: Path, temporary: Path, kept: bool) -> dict[str, str]:
+def ministack(
+    inherited: Mapping[str, str], *, port: int, state: Path, temporary: Path, kept: bool, region: str = REGION
+) -> dict[str, str]:
     """Return the environment of MiniStack, which listens on loopback only and stores its files in `state`. If it is
     `kept`, it also saves its state there.
     """
     return {
-        **base(inherited, temporary),
+        **base(inherited, temporary, region),
         "BIND_HOST": LOOPBACK,
         "MINISTACK_HOST": LOOPBACK,
         "GATEWAY_PORT": str(port),
-        "MINISTACK_REGION": REGION,
+        "MINISTACK_REGION": region,
         "IOT_MTLS_ENABLED": "0",
         "SFTP_ENABLED": "0",
         "PERSIST_STATE": "1" if kept else "0",
@@ -101,10 +103,10 @@ def ministack(inherited: Mapping[str, str], *, port: int, state: Path, temporary
     }
 
 
-def cdk(inherited: Mapping[str, str], *, endpoint: str, temporary: Path) -> dict[str, str]:
+def cdk(inherited: Mapping[str, str], *, endpoint: str, temporary: Path, region: str = REGION) -> dict[str, str]:
     """Return the environment variables of the CDK CLI, with which it calls the local stack."""
     return {
-        **base(inherited, temporary),
+        **base(inherited, temporary, region),
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ENDPOINT_URL_S3": endpoint,
         "CDK_HOME": str(temporary / "cdk-home"),  # otherwise the CLI uses ~/.cdk of the system's user and ignores HOME

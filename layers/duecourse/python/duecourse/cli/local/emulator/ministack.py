@@ -41,13 +41,16 @@ class MiniStack:
         temporary: Path,
         log: Path,
         kept: bool = False,
+        region: str = environment.REGION,
         inherited: Mapping[str, str] = os.environ,
     ) -> None:
         self.endpoint = f"http://{LOOPBACK}:{port}"
         self.log = log
         self._state = state
         self._patience = SAVE_SECONDS if kept else STOP_SECONDS
-        self._environment = environment.ministack(inherited, port=port, state=state, temporary=temporary, kept=kept)
+        self._environment = environment.ministack(
+            inherited, port=port, state=state, temporary=temporary, kept=kept, region=region
+        )
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:

@@ -1,0 +1,62 @@
+import type { Schemas } from "../api/client";
+
+export type Operation = Schemas["Operation"];
+export type Choice = Omit<Schemas["OperationRequest"], "per_minute" | "limit" | "expected">;
+
+/** How long an ended operation is shown (ms). */
+const SHOWN_MS = 10 * 60_000;
+
+/** Whether a list shows the operation at `now`: while it runs, and for some minutes after its end. One that has stalled
+ * has no end.
+ */
+export function isShown(operation: Operation, now: number): boolean {
+  if (operation.state === "RUNNING" || operation.ended_at === null) return true;
+  return now < Date.parse(operation.ended_at) + SHOWN_MS;
+}
+
+/** What it does, and with which runs. */
+export function whatOf({ kind, filter }: Operation): string {
+  const states = kind === "redrive" ? "dead" : filter.state.join(", ");
+  const parts = Object.entries({
+    "of the job": filter.job_id,
+    "with the tag": filter.tag,
+    "with the error": filter.error,
+    since: filter.since,
+    until: filter.until,
+  }).flatMap(([word, value]) => (value === null ? [] : `${word} ${value}`));
+  return `${kind === "redrive" ? "Redrive" : "Cancel"} ${states} runs ${parts.join(", ") || "of all jobs"}`;
+}
+
+const REASONS: Record<string, string> = {
+  job_deleted: "of deleted jobs",
+  nothing_to_redrive: "of workflows without a dead step",
+  out_of_scope: "without your tags",
+};
+
+/** The counts in words. */
+export function countsOf({ done, refused, skipped, expected }: Operation): string {
+  const of = expected === null ? "" : ` of ${number(expected)}`;
+  const others = Object.entries(skipped).map(
+    ([why, count]) => `${number(count)} skipped (${REASONS[why] ?? why})`,
+  );
+  if (refused > 0) others.push(`${number(refused)} not accepted by a queue; repeat it`);
+  return [`${number(done)}${of} ${done === 1 && of === "" ? "run" : "runs"} done`, ...others].join(", ");
+}
+
+/** How much is done (0 to 100); undefined if it is not known how many runs there are. */
+export function shareOf({ state, done, refused, skipped, expected }: Operation): number | undefined {
+  if (state === "SUCCEEDED") return 100;
+  if (expected === null) return undefined;
+  const handled = done + refused + Object.values(skipped).reduce((sum, count) => sum + count, 0);
+  return Math.min((handled / Math.max(expected, 1)) * 100, 100);
+}
+
+/** An estimate in words: `at least 2,000 runs`. */
+export function amountOf({ runs, more }: Pick<Schemas["OperationEstimate"], "runs" | "more">): string {
+  return `${more ? "at least " : ""}${number(runs)} ${runs === 1 && !more ? "run" : "runs"}`;
+}
+
+/** A pace in runs per second as the API has it. */
+export const perMinute = (pace: number): number => Math.max(1, Math.round(pace * 60));
+
+const number = (count: number) => count.toLocaleString("en-GB");

@@ -1,0 +1,1 @@
+"""Deployments of a stage: `make deploy` in a checkout, and `duecourse deploy` with a file of a release."""

@@ -1,0 +1,1 @@
+"""What a release consists of (`make release`): packages, and a stage that can be deployed without a checkout."""

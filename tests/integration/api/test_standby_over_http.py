@@ -1,0 +1,47 @@
+"""The API of a stage with a standby: only the region that the fence names answers requests."""
+
+from dataclasses import replace
+
+import pytest
+
+from duecourse.api.app import Application
+from duecourse.api.callback_app import CallbackApplication, CallbackParts
+from duecourse.checks.standby import Fence
+from duecourse.telemetry import function_logger
+from duecourse.usecases.standby import Standby
+from tests.support.api import BODY, ApiClient
+from tests.support.jobs import NOON
+
+HERE, OTHER = "eu-west-1", "eu-central-1"
+
+
+def fenced(api: ApiClient, region: str) -> ApiClient:
+    """The API in HERE, with a fence that names this region."""
+    standby = Standby(lambda: Fence(region, 3, NOON), api.clock, HERE)
+    api.application = Application(replace(api.application._api, standby=standby), function_logger())
+    return api
+
+
+def test_standby_api_of_the_region_that_works_accepts_requests(api: ApiClient) -> None:
+    assert fenced(api, HERE).post(BODY).status == 201
+
+
+@pytest.mark.parametrize("path", ["/v1/health", "/v1/jobs", "/v1/stats"])
+def test_standby_api_of_the_other_region_rejects_reads_and_health_checks(api: ApiClient, path: str) -> None:
+    answer = fenced(api, OTHER).get(path)
+    assert (answer.status, answer.json["type"]) == (503, "/problems/unavailable")
+    assert answer.json["detail"] == (
+        f"This region does not work: {OTHER} works since epoch 3, and this region is its standby."
+    )
+
+
+def test_standby_api_of_the_other_region_changes_nothing(api: ApiClient) -> None:
+    assert fenced(api, OTHER).post(BODY).status == 503
+    assert fenced(api, HERE).get("/v1/jobs").json["items"] == []
+
+
+def test_standby_api_of_the_other_region_rejects_callbacks(api: ApiClient) -> None:
+    standby = Standby(lambda: Fence(OTHER, 3, NOON), api.clock, HERE)
+    parts = CallbackParts(api.application._api.callbacks, "prod", standby)
+    api.application = CallbackApplication(parts, function_logger())  # type: ignore[assignment]
+    assert api.post({"result": 1}, "/v1/runs/nightly.20261121T030000Z/complete", token="none").status == 503
