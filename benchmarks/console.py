@@ -6,19 +6,21 @@ Deploys stage local, creates the jobs and the records of their last runs, and op
 empty cache, --visits times. The result has the compressed transfer size of the first page, the time until its figures
 are visible, the time that its scripts block the browser, and the load times of the list of jobs and of its next page.
 For each page, it has the number and the compressed size of the API's responses, the time until the first row is
-visible, and the layout shift. The transfer includes all requests until the page is idle. The requests for the load of
-all jobs are counted separately, because they end last and grow with the number of jobs. Unlike on AWS, the functions
-share this machine's processors with the browser, and there is no network latency.
+visible, the processor time that the emulator used until then, and the layout shift. Except for the first page, the
+console's files are in the browser's cache. The transfer includes all requests until the page is idle. The requests for
+the load of all jobs are counted separately, because they end last and grow with the number of jobs. Unlike on AWS, the
+functions share this machine's processors with the browser and the emulator, and there is no network latency.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -30,6 +32,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.about import about
 from benchmarks.arguments import positive
+from duecourse.cli.local.emulator.ministack import MiniStack
 from duecourse.client import Client
 from duecourse.client.bodies import JobRequest, SqsTarget
 from duecourse.domain.runs.states import RunState
@@ -52,8 +55,10 @@ COUNTED = re.compile(r"^Dead letters: (at least )?\d")
 """Matches a figure of the overview that requires a response of the API. It is a link, so the page is usable when it is
 visible.
 """
-MAX_ROW_SECONDS = 2.0
-"""On the local stack, whose functions and emulator share the processors with the browser."""
+MAX_ROW_SECONDS = 1.0
+"""Without the processor time of the emulator, which stands for DynamoDB and API Gateway: it reads a page of an index by
+comparing the whole table.
+"""
 
 ROW = "tbody tr a[href]"
 PAGES = {
@@ -71,6 +76,11 @@ PAGES = {
     "stage": ("/stage", "main h2"),
 }
 """The pages with what is their first row, or stands for it: the stage has no workflows and calendars."""
+
+PARENT, USED = 1, 11
+"""The positions after the name of a program in `/proc/<pid>/stat` (proc_pid_stat(5)): its parent, and the ticks that it
+used in user mode, which those in the kernel follow.
+"""
 
 WALK = "/v1/upcoming"
 WATCH_LONG_TASKS = """
@@ -118,8 +128,8 @@ def main() -> int:
     }
     kept = {
         "first_page_at_most_350_kb": all(visit["transferred_bytes"] <= MAX_TRANSFER_BYTES for visit in visits),
-        "first_row_of_each_page_within_2_s": all(
-            page["first_row_seconds"] <= MAX_ROW_SECONDS for page in pages.values()
+        "first_row_of_each_page_within_1_s_without_the_emulator": all(
+            page["first_row_seconds"] - page["emulator_seconds"] <= MAX_ROW_SECONDS for page in pages.values()
         ),
         "layout_shift_of_each_page_at_most_0.1": all(page["layout_shift"] <= MAX_SHIFT for page in pages.values()),
         "first_page_within_2_s": figures["first_page"]["interactive_seconds"] <= MAX_INTERACTIVE_SECONDS,
@@ -184,10 +194,26 @@ def records(dynamodb: Any, table: str, job: str) -> list[dict[str, Any]]:
     return items
 
 
+def emulator_seconds() -> float:
+    """Return the processor time (seconds) that the emulator has used, without the functions that it has started."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            command, state = (folder / "cmdline").read_text(), (folder / "stat").read_text().rpartition(")")[2].split()
+            if MiniStack.command[-1] in command and int(state[PARENT]) == os.getpid():
+                return (int(state[USED]) + int(state[USED + 1])) / os.sysconf("SC_CLK_TCK")
+    raise ProcessLookupError(MiniStack.command[-1])
+
+
 @contextmanager
-def visit(browser: Browser) -> Iterator[tuple[Page, list[tuple[str, int]]]]:
-    """Open a page with an empty cache. Yield it with the addresses and sizes (bytes) of its responses."""
+def visit(browser: Browser, cached: str | None = None) -> Iterator[tuple[Page, list[tuple[str, int]]]]:
+    """Open a page with an empty cache, or with the files that the page at `cached` has left there. Yield it with the
+    addresses and sizes (bytes) of its responses.
+    """
     context = browser.new_context(viewport={"width": 1280, "height": 900})
+    if cached is not None:
+        earlier = context.new_page()
+        earlier.goto(cached, wait_until="networkidle")
+        earlier.close()
     page = context.new_page()
     page.add_init_script(WATCH_LONG_TASKS)
     addresses: dict[str, str] = {}
@@ -235,18 +261,20 @@ def job_list(browser: Browser, api: str) -> dict[str, float]:
 
 def page_figures(browser: Browser, api: str, path: str, row: str, visits: int) -> dict[str, float]:
     """Return the medians of several visits to a page: the requests to the API and the bytes of their responses until
-    the page is idle, the time until the first row is visible, and the layout shift.
+    the page is idle, the time until the first row is visible, the emulator's part of it, and the layout shift.
     """
     found = []
     for _ in range(visits):
-        with visit(browser) as (page, received):
+        with visit(browser, f"{api}/console#{path}") as (page, received):
+            used = emulator_seconds()
             page.goto(f"{api}/console#{path}", wait_until="commit")
             expect(page.locator(row).first).to_be_visible(timeout=60_000)
-            seen = float(page.evaluate("performance.now()")) / 1000
+            seen, used = float(page.evaluate("performance.now()")) / 1000, emulator_seconds() - used
             page.wait_for_load_state("networkidle")
             asked = [size for address, size in received if "/v1/" in address]
             figures = {"requests": len(asked), "bytes": sum(asked), "first_row_seconds": round(seen, 2)}
-            found.append(figures | {"layout_shift": round(page.evaluate(LAYOUT_SHIFT), 3)})
+            figures |= {"emulator_seconds": round(used, 2), "layout_shift": round(page.evaluate(LAYOUT_SHIFT), 3)}
+            found.append(figures)
     return {name: median(each[name] for each in found) for name in found[0]}
 
 
