@@ -76,7 +76,7 @@ class RecklessOverlaps(Overlaps):
 
     __slots__ = ()
 
-    def _take(self, job: Job, wanted: Lock, asks: LockRequest, record: Run | None, before: str | None) -> LockResult:
+    def _take(self, job: Job, wanted: Lock, asks: LockRequest, record: Run | None, before: int | None) -> LockResult:
         held = self.runs.locked(job.tenant, job.id)
         taken = self.runs.lock(job.tenant, job.id, wanted, held) is None
         return Held() if taken else Wait("another run was first")
