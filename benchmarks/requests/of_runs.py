@@ -75,6 +75,8 @@ def of_runs() -> Iterator[Case]:
     yield get(payload, "the results of 20 upstream steps", f"/v1/runs/m0999.{AT}/payload")
     yield get("POST /v1/runs/{run_id}/cancel", "a run that waits", f"/v1/runs/waiting.{AT}/cancel", 202)
     yield get("POST /v1/runs/{run_id}/redrive", "20 attempts", f"/v1/runs/dying.{AT}/redrive", 202)
+    discard = "POST /v1/runs/{run_id}/discard"
+    yield get(discard, "20 attempts", f"/v1/runs/dying.{AT}/discard", 200)
     yield from _callbacks()
 
 

@@ -46,6 +46,7 @@ COLUMNS = {
     "result_error": "string",
     "error": "string",
     "code": "string",
+    "discarded": "struct<at:string,by:string,note:string>",
     "count": "int",
     "requested_by": "string",
     "correlation_id": "string",

@@ -227,7 +227,8 @@ def _reply(route: Route, status: int, answer: Any) -> Document:
     if answer is None:
         return {"description": f"{phrase(status)}.", "headers": _headers(*_IDS)}
     tagged = ("ETag",) if answer in _TAGGED else ("ListTag",) if get_origin(answer) is PageAnswer else ()
-    made = status == HTTPStatus.CREATED or (route.method == "POST" and (201 in route.answers or answer is RunAnswer))
+    requested = answer is RunAnswer and "Idempotency-Key" in route.headers
+    made = status == HTTPStatus.CREATED or (route.method == "POST" and (201 in route.answers or requested))
     document: Document = {
         "description": f"{phrase(status)}: {cleandoc((get_origin(answer) or answer).__doc__).splitlines()[0]}",
         "headers": _headers(*_IDS, *tagged, *(("Location",) if made else ())),

@@ -29,6 +29,7 @@ from duecourse.api.routes.batch import BatchAnswer, BatchBody
 from duecourse.api.routes.calendars import CalendarAnswer, CalendarBody, PutCalendarAnswer, SingleCalendarAnswer
 from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer, HeartbeatBody
 from duecourse.api.routes.dead_letters import RedriveBody, RedrivenAnswer
+from duecourse.api.routes.discards import DiscardBody
 from duecourse.api.routes.jobs import ChangeAnswer
 from duecourse.api.routes.keys import CreatedKeyAnswer, KeyAnswer, KeyBody, KeysAnswer, TriggeredAnswer
 from duecourse.api.routes.limits import (
@@ -119,6 +120,7 @@ RUN: Document = {
     "result_error": None,
     "error": None,
     "code": None,
+    "discarded": None,
     "count": 1,
     "requested_by": None,
     "correlation_id": "c6a1e0f0-6d3c-5d1b-9a55-1c7f6f1d2a10",
@@ -556,9 +558,11 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
         "waiting runs of a job": {"job_id": JOB_ID, "state": ["QUEUED"]},
         "look first": {"state": ["QUEUED", "RETRYING"], "tag": "billing", "dry_run": True},
     },
+    DiscardBody: {"handled": {"note": "sent again from the shop"}},
     OperationBody: {
         "dead runs since midnight": {"kind": "redrive", "since": "2026-11-21T00:00:00Z", "per_minute": 60},
         "waiting runs of a job": {"kind": "cancel", "job_id": JOB_ID, "state": ["QUEUED"]},
+        "dead runs of an outage": {"kind": "discard", "error": "503", "note": "the outage of 2026-11-21"},
     },
     WorkflowBody: {"nightly": NEW_WORKFLOW},
     RerunBody: {"from a job": {"from": ["load-eu"]}},
@@ -581,6 +585,7 @@ OPERATION: Document = {
     "per_minute": 60,
     "limit": None,
     "expected": 412,
+    "note": None,
     "scope_tags": None,
     "state": "RUNNING",
     "reason": None,

@@ -87,6 +87,33 @@ def test_dead_letters_filtered_redrive_is_an_operation_that_survives_a_reload_an
     assert _succeeded(dead, "export") == 0
 
 
+def test_dead_letters_discarded_runs_leave_the_list_and_are_listed_elsewhere(
+    dead: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/dead-letters?tag=mail")
+    page.get_by_role("checkbox", name="mail.20260328T180000Z").check()
+    page.get_by_role("button", name="Discard selected").click()
+    dialog = page.get_by_role("dialog", name="Discard dead runs")
+    expect(dialog).to_contain_text("1 run will be discarded: they stay dead, and are no longer listed here.")
+    dialog.get_by_label("Note").fill("sent by hand")
+    assert accessibility_faults(page) == []
+    dialog.get_by_role("button", name="Discard 1 run").click()
+    expect(dialog).to_contain_text("1 discarded")
+    dialog.get_by_role("button", name="Close").first.click()
+    expect(page.get_by_text("All 5 dead runs are loaded.")).to_be_visible()
+    page.get_by_role("button", name="Discard all runs that match the filters").click()
+    dialog.get_by_label("Note").fill("the route is back")
+    dialog.get_by_role("button", name="Discard 5 runs").click()
+    expect(page.get_by_text("The discard of 5 runs has started.")).to_be_visible()
+    dead.advance(seconds=11)
+    page.get_by_role("link", name="Discarded runs").click()
+    expect(page.get_by_role("link", name=re.compile("^2026-"))).to_have_count(6)
+    page.locator("a[href$='mail.20260328T180000Z']").click()
+    expect(page.get_by_text("sent by hand")).to_be_visible()
+    expect(page.get_by_role("button", name="Discard")).to_have_count(0)
+    expect(page.get_by_role("button", name="Redrive")).to_be_enabled()
+
+
 def test_dead_letters_refused_selections_are_reported(dead: Scheduler, console: ServedConsole, open_page: Open) -> None:
     dead.client.delete_job("mail")
     page = open_page(console, "/dead-letters?error=no+route")

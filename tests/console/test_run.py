@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
+from tests.support.browser import accessibility_faults
 from tests.support.console import ServedConsole
 
 HTTP = {"type": "http", "url": "https://shop.example/hooks"}
@@ -45,6 +46,24 @@ def test_run_page_manual_redrive_of_a_dead_run_succeeds(
     expect(page.get_by_text("SUCCEEDED", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="Redrive")).to_have_count(0)
     expect(page.get_by_text(re.compile("^0 s in 3 attempts; .* from the first start to the end$"))).to_be_visible()
+
+
+def test_run_page_discards_a_dead_run_with_a_note(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    _job(scheduler, retry={"max_attempts": 1})
+    scheduler.answer("export", status=500, times=1)
+    scheduler.advance(minutes=10)
+    page = open_page(console, f"/runs/{NOON}")
+    page.get_by_role("button", name="Discard").click()
+    dialog = page.get_by_role("dialog", name="Discard the run?")
+    dialog.get_by_label("Note").fill("exported by hand")
+    assert accessibility_faults(page) == []
+    dialog.get_by_role("button", name="Discard").click()
+    expect(page.get_by_text("The run was discarded.")).to_be_visible()
+    expect(page.get_by_text("exported by hand")).to_be_visible()
+    expect(page.get_by_role("button", name="Discard")).to_have_count(0)
+    expect(page.get_by_text("DEAD", exact=True)).to_be_visible()
 
 
 def test_run_page_starts_an_ended_run_again_with_its_payload(

@@ -1,6 +1,7 @@
 import Box from "@cloudscape-design/components/box";
 import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
+import Link from "@cloudscape-design/components/link";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import StatusIndicator from "@cloudscape-design/components/status-indicator";
 import { useInfiniteQuery } from "@tanstack/react-query";
@@ -17,10 +18,12 @@ import { ProblemBox } from "../shared/ProblemBox";
 import { CARDS, Rows, useNarrow } from "../shared/Rows";
 import { useFilters } from "../shared/useFilters";
 import { useSlices } from "../shared/useSlices";
+import DeadRunsDialog from "./DeadRunsDialog";
 import { Groups } from "./Groups";
 import { groupsOf } from "./groups";
-import RedriveDialog from "./RedriveDialog";
-import type { Plan } from "./useRedrive";
+import type { Kind, Plan } from "./useDeadRuns";
+
+const VERBS: Record<Kind, string> = { redrive: "Redrive", discard: "Discard" };
 
 export default function DeadLettersPage() {
   const [{ group, ...filters }, change] = useFilters([...NAMES, "group"]);
@@ -39,7 +42,9 @@ export default function DeadLettersPage() {
   const [plan, setPlan] = useState<Plan | null>(null);
   const refusal = useRefusal("jobs:write");
   const chosen = shown.filter((run) => selected.includes(run.id));
-  const these = (name: string, some: readonly Run[]) => setPlan({ name, runs: some.map((run) => run.id) });
+  const these = (kind: Kind, name: string, some: readonly Run[]) =>
+    setPlan({ kind, name, runs: some.map((run) => run.id) });
+  const all = (kind: Kind) => setPlan({ kind, name: nameOf(filters), choice: choiceOf(kind, filters) });
   const close = () => {
     setPlan(null);
     setSelected([]);
@@ -51,7 +56,12 @@ export default function DeadLettersPage() {
     <SpaceBetween size="l">
       <Header
         variant="h1"
-        description="Runs that failed permanently. A redrive restarts a run with a new set of attempts."
+        description={
+          <>
+            Runs that failed permanently. A redrive restarts a run with a new set of attempts. A discard
+            removes it from this list. <Link href="#/runs?state=DISCARDED">Discarded runs</Link>
+          </>
+        }
         actions={
           <SpaceBetween direction="horizontal" size="xs">
             <Button
@@ -60,20 +70,24 @@ export default function DeadLettersPage() {
               loading={list.isFetching}
               onClick={() => void list.refetch()}
             />
-            <Button
-              variant="primary"
-              disabled={refusal !== undefined || runs.length === 0}
-              disabledReason={refusal}
-              onClick={() => setPlan({ name: nameOf(filters), choice: choiceOf(filters) })}
-            >
-              {filtered ? "Redrive all runs that match the filters" : "Redrive all"}
-            </Button>
+            {(["discard", "redrive"] as const).map((kind) => (
+              <Button
+                key={kind}
+                variant={kind === "redrive" ? "primary" : "normal"}
+                disabled={refusal !== undefined || runs.length === 0}
+                disabledReason={refusal}
+                onClick={() => all(kind)}
+              >
+                {`${VERBS[kind]} all${filtered ? " runs that match the filters" : ""}`}
+              </Button>
+            ))}
           </SpaceBetween>
         }
       >
         Dead letters
       </Header>
       <OperationsBox kind="redrive" />
+      <OperationsBox kind="discard" />
       <RunFilter
         filters={filters}
         change={(changes) => change({ ...changes, group: undefined })}
@@ -86,7 +100,7 @@ export default function DeadLettersPage() {
           more={more}
           chosen={group}
           choose={(pattern) => change({ group: pattern })}
-          redrive={(each) => these(`All loaded runs with the error: ${each.pattern}`, each.runs)}
+          redrive={(each) => these("redrive", `All loaded runs with the error: ${each.pattern}`, each.runs)}
           refusal={refusal}
         />
       )}
@@ -114,13 +128,18 @@ export default function DeadLettersPage() {
                 group === undefined ? undefined : <span className="text">With the error: {group}</span>
               }
               actions={
-                <Button
-                  disabled={chosen.length === 0 || refusal !== undefined}
-                  disabledReason={refusal}
-                  onClick={() => these("The selected runs", chosen)}
-                >
-                  Redrive selected
-                </Button>
+                <SpaceBetween direction="horizontal" size="xs">
+                  {(["discard", "redrive"] as const).map((kind) => (
+                    <Button
+                      key={kind}
+                      disabled={chosen.length === 0 || refusal !== undefined}
+                      disabledReason={refusal}
+                      onClick={() => these(kind, "The selected runs", chosen)}
+                    >
+                      {VERBS[kind]} selected
+                    </Button>
+                  ))}
+                </SpaceBetween>
               }
             >
               Runs
@@ -165,7 +184,7 @@ export default function DeadLettersPage() {
           }
         />
       )}
-      {plan !== null && <RedriveDialog plan={plan} close={close} />}
+      {plan !== null && <DeadRunsDialog plan={plan} close={close} />}
     </SpaceBetween>
   );
 }
@@ -178,11 +197,11 @@ async function read(filters: Filters, cursor: string | undefined, signal: AbortS
   return data;
 }
 
-/** The same filters in the form of a redrive, with their current time range. */
-function choiceOf(filters: Filters) {
+/** The same filters in the form of an operation, with their current time range. */
+function choiceOf(kind: Kind, filters: Filters) {
   const { since = null, until = null } = rangeOf(filters, Date.now());
   return {
-    kind: "redrive" as const,
+    kind,
     job_id: filters.job ?? null,
     tag: filters.tag ?? null,
     error: filters.error ?? null,
@@ -192,7 +211,7 @@ function choiceOf(filters: Filters) {
 }
 
 function nameOf(filters: Filters): string {
-  const { job_id, tag, error: text, since, until } = choiceOf(filters);
+  const { job_id, tag, error: text, since, until } = choiceOf("redrive", filters);
   const said = Object.entries({
     "of the job": job_id,
     "with the tag": tag,

@@ -19,6 +19,12 @@ const SAID: Record<Operation["state"], readonly [StatusIndicatorProps.Type, stri
   FAILED: ["error", "Failed"],
 };
 
+const TITLES: Record<Operation["kind"], string> = {
+  redrive: "Redrives",
+  discard: "Discards",
+  cancel: "Cancellations",
+};
+
 /** The operations of a kind that are running or have just ended; nothing if there are none. */
 export function OperationsBox({ kind }: { kind: Operation["kind"] }) {
   const operations = useOperations().filter((each) => each.kind === kind);
@@ -29,7 +35,7 @@ export function OperationsBox({ kind }: { kind: Operation["kind"] }) {
     <Container
       header={
         <Header variant="h2" description="They continue if you leave this page.">
-          {kind === "redrive" ? "Redrives" : "Cancellations"}
+          {TITLES[kind]}
         </Header>
       }
     >

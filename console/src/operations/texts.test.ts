@@ -8,6 +8,7 @@ const made = (changes: Partial<Operation> = {}): Operation => ({
   per_minute: null,
   limit: null,
   expected: null,
+  note: null,
   scope_tags: null,
   state: "RUNNING",
   reason: null,

@@ -14,9 +14,11 @@ export function isShown(operation: Operation, now: number): boolean {
   return now < Date.parse(operation.ended_at) + SHOWN_MS;
 }
 
+const VERBS: Record<Operation["kind"], string> = { redrive: "Redrive", cancel: "Cancel", discard: "Discard" };
+
 /** What it does, and with which runs. */
 export function whatOf({ kind, filter }: Operation): string {
-  const states = kind === "redrive" ? "dead" : filter.state.join(", ");
+  const states = kind === "cancel" ? filter.state.join(", ") : "dead";
   const parts = Object.entries({
     "of the job": filter.job_id,
     "with the tag": filter.tag,
@@ -24,12 +26,13 @@ export function whatOf({ kind, filter }: Operation): string {
     since: filter.since,
     until: filter.until,
   }).flatMap(([word, value]) => (value === null ? [] : `${word} ${value}`));
-  return `${kind === "redrive" ? "Redrive" : "Cancel"} ${states} runs ${parts.join(", ") || "of all jobs"}`;
+  return `${VERBS[kind]} ${states} runs ${parts.join(", ") || "of all jobs"}`;
 }
 
 const REASONS: Record<string, string> = {
   job_deleted: "of deleted jobs",
   nothing_to_redrive: "of workflows without a dead step",
+  not_dead: "that are no longer dead",
   out_of_scope: "without your tags",
 };
 

@@ -10,7 +10,7 @@ import type { Schemas } from "../api/client";
 import { useRefusal } from "../app/context";
 import { loaded } from "../app/loaded";
 import { to } from "../app/routes";
-import type { Plan } from "../dead-letters/useRedrive";
+import type { Plan } from "../dead-letters/useDeadRuns";
 import { LastRuns } from "../jobs/LastRuns";
 import { useLastRuns } from "../jobs/useLastRuns";
 import { withoutCall } from "../shared/errors";
@@ -20,7 +20,7 @@ import { useFilters } from "../shared/useFilters";
 import { useSlices } from "../shared/useSlices";
 import { atLeast, type Found, type Problem, whatOf, worstOf } from "./problems";
 
-const RedriveDialog = loaded(() => import("../dead-letters/RedriveDialog"));
+const DeadRunsDialog = loaded(() => import("../dead-letters/DeadRunsDialog"));
 const PauseDialog = loaded(() => import("../job/PauseDialog"));
 
 const SHOWN = 10;
@@ -57,7 +57,7 @@ export function Attention({ problems, found }: { problems: readonly Problem[]; f
       }
     >
       <Suspense>
-        {plan !== null && <RedriveDialog plan={plan} close={() => setPlan(null)} />}
+        {plan !== null && <DeadRunsDialog plan={plan} close={() => setPlan(null)} />}
         {pausing !== null && <PauseDialog id={pausing} close={() => setPausing(null)} />}
       </Suspense>
       {filters.map(([name, value]) => (
@@ -85,6 +85,7 @@ export function Attention({ problems, found }: { problems: readonly Problem[]; f
                 job={jobs?.get(each.id)}
                 redrive={() =>
                   setPlan({
+                    kind: "redrive",
                     name: `The dead runs of ${each.id} in the last 24 hours`,
                     choice: {
                       kind: "redrive",

@@ -75,11 +75,21 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
           pair("Covers", run.count > 1 ? `${run.count} occurrences` : null),
           pair("Requested by", run.requested_by),
           pair("Cancellation requested", run.cancel_requested),
+          run.discarded && pair("Discarded", <Discarded of={run.discarded} at={at(run.discarded.at)} />),
           pair("Workflow", run.workflow && <Link href={workflowRun(run)}>{run.workflow}</Link>),
           { label: "Log lines and traces", value: <Elsewhere run={run} /> },
         ].filter((each): each is KeyValuePairsProps.Pair => each !== null)}
       />
     </Container>
+  );
+}
+
+function Discarded({ of: { by, note }, at }: { of: NonNullable<SingleRun["discarded"]>; at: ReactNode }) {
+  return (
+    <>
+      {at} <span className="text">{by === null ? "because its job was deleted" : `by ${by}`}</span>
+      {note !== null && <div className="text">{note}</div>}
+    </>
   );
 }
 

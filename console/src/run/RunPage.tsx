@@ -11,6 +11,7 @@ import { asProblem } from "../api/problem";
 import { useRefusal } from "../app/context";
 import { useNotices } from "../app/notices";
 import { to } from "../app/routes";
+import { NoteField } from "../dead-letters/NoteField";
 import { workflowRun } from "../runs/columns";
 import { CopyId } from "../shared/CopyId";
 import { useZone } from "../shared/clock";
@@ -98,6 +99,23 @@ function Run({ runId }: { runId: string }) {
         notices.done("The run was redriven.");
       },
     });
+  const discard = () => {
+    let note = "";
+    ask({
+      header: "Discard the run?",
+      text: (
+        <SpaceBetween size="s">
+          <div>The run stays dead, and is no longer listed with the dead runs. It can still be redriven.</div>
+          <Note change={(text) => (note = text)} />
+        </SpaceBetween>
+      ),
+      action: "Discard",
+      async run() {
+        await fetcher.POST("/v1/runs/{run_id}/discard", { params: { path }, body: { note: note || null } });
+        notices.done("The run was discarded.");
+      },
+    });
+  };
   const isWorkflow = job.data?.target.type === "workflow";
   const noJob = refusal ?? (job.data === undefined ? "The job was deleted or cannot be read." : undefined);
   const again = () => {
@@ -137,6 +155,11 @@ function Run({ runId }: { runId: string }) {
                 Cancel
               </Button>
             )}
+            {run.state === "DEAD" && run.discarded === null && (
+              <Button onClick={discard} disabled={refusal !== undefined} disabledReason={refusal}>
+                Discard
+              </Button>
+            )}
             {run.state === "DEAD" && (
               <Button
                 variant="primary"
@@ -171,4 +194,18 @@ function cancellation(run: SingleRun, isWorkflow: boolean): string {
   if (run.heartbeat_until !== null) return "The worker receives the cancellation with its next heartbeat.";
   if (run.state === "WAITING" || isWorkflow) return "The run ends immediately.";
   return "The current call is not interrupted. If it fails, it is not retried.";
+}
+
+/** The field for the note, which keeps its own text: the question that contains it is not rendered again. */
+function Note({ change }: { change(text: string): void }) {
+  const [text, setText] = useState("");
+  return (
+    <NoteField
+      value={text}
+      change={(to) => {
+        setText(to);
+        change(to);
+      }}
+    />
+  );
 }

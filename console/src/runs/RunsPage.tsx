@@ -11,7 +11,17 @@ import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
 import { CancelRuns } from "./CancelRuns";
 import { columns } from "./columns";
-import { cancellationOf, type Filters, listOf, NAMES, omittedOf, rangeOf, STATES, saidOf } from "./filters";
+import {
+  cancellationOf,
+  type Filters,
+  listOf,
+  NAMES,
+  omittedOf,
+  rangeOf,
+  STATES,
+  saidOf,
+  statesOf,
+} from "./filters";
 import { RunFilter } from "./RunFilter";
 
 export default function RunsPage() {
@@ -77,16 +87,19 @@ export default function RunsPage() {
 }
 
 async function read(filters: Filters, limit: number, cursor: string | undefined, signal: AbortSignal) {
-  const { state, job, tag, error } = filters;
+  const { job, tag, error } = filters;
   const { since, until } = rangeOf(filters, Date.now());
   const { data } =
     job !== undefined && listOf(filters) === "of a job"
       ? await fetcher.GET("/v1/jobs/{job_id}/runs", {
-          params: { path: { job_id: job }, query: { state, from: since, to: until, limit, cursor } },
+          params: {
+            path: { job_id: job },
+            query: { ...statesOf(filters), from: since, to: until, limit, cursor },
+          },
           signal,
         })
       : await fetcher.GET("/v1/runs", {
-          params: { query: { state, job, tag, error, since, until, limit, cursor } },
+          params: { query: { ...statesOf(filters), job, tag, error, since, until, limit, cursor } },
           signal,
         });
   if (data === undefined) throw new SyntaxError("an empty response");

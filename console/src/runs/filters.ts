@@ -18,7 +18,13 @@ export const STATES = [
   "RETRYING",
   "CANCELLED",
   "SKIPPED",
+  "DISCARDED",
 ];
+
+/** The parameters of the API for the selected states. Discarded runs are dead, and have a list of their own. */
+export function statesOf({ state }: Filters): { state?: string; discarded?: "true" } {
+  return state?.split(",").includes("DISCARDED") ? { discarded: "true" } : { state };
+}
 
 const PROPERTIES = ["state", "job", "tag", "error"] as const;
 

@@ -86,7 +86,9 @@ class Tenants:
     def call(self, method: str, path: str, caller: Mapping[str, Any] | None, **given: str) -> Answered:
         """The route's call about the owner's job or run, or about what is given."""
         query, body = asked(method, path, self.tags)
-        name = {"redrive": "dead", "cancel": "held", "rerun": "workflow"}.get(path.rpartition("/")[2], "waiting")
+        name = {"redrive": "dead", "discard": "dead", "cancel": "held", "rerun": "workflow"}.get(
+            path.rpartition("/")[2], "waiting"
+        )
         values = {"job_id": JOB, "run_id": RUNS[name], "workflow_id": WORKFLOW, "instant": INSTANT}
         values |= {"calendar_id": CALENDAR, "limit_key": KEY, "key_id": API_KEY.id}
         values |= {"operation_id": OPERATION, **given}

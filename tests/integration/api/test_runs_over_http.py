@@ -99,6 +99,7 @@ def test_runs_occurrences_sent_on_creation_are_queued(api: ApiClient) -> None:
         "result_error": None,
         "error": None,
         "code": None,
+        "discarded": None,
         "count": 1,
         "requested_by": None,
         "correlation_id": None,

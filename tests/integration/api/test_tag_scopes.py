@@ -69,6 +69,7 @@ MEANING = {
     ("GET", "/v1/runs/<run_id>/payload"): OF_A_JOB,
     ("POST", "/v1/runs/<run_id>/cancel"): OF_A_JOB,
     ("POST", "/v1/runs/<run_id>/redrive"): OF_A_JOB,
+    ("POST", "/v1/runs/<run_id>/discard"): OF_A_JOB,
     ("POST", "/v1/runs/cancel"): REFUSED,
     ("POST", "/v1/runs/<run_id>/rerun"): OF_A_JOB,
     ("GET", "/v1/dead-letters"): LIST,

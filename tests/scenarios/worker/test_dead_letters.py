@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from duecourse.domain.jobs.job import Completion, JobState, RetryPolicy
-from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.states import Dead, Discard, Run, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
@@ -36,6 +36,45 @@ def test_dead_letters_of_dead_runs_stay_available_in_the_console(world: World) -
     assert len(world.wheel.dead_letters) == 1
     assert the_run(world) == run
     assert len(world.notices.deaths) == 1
+
+
+def test_dead_letters_of_discarded_runs_are_removed(world: World) -> None:
+    run = dead_run(world)
+    world.api.commands.discard(run.tenant, str(run.name), "sent again", "ann")
+    world.reconcile()
+    assert world.wheel.dead_letters == []
+    assert the_run(world).discard == Discard(world.clock.now(), "ann", "sent again")
+    assert len(world.notices.deaths) == 1
+
+
+def test_dead_letters_of_a_deleted_job_are_removed_and_its_dead_runs_discarded(world: World) -> None:
+    run = dead_run(world)
+    world.api.jobs.delete(run.tenant, run.job_id)
+    world.reconcile()
+    assert world.wheel.dead_letters == []
+    assert the_run(world).discard == Discard(world.clock.now())
+    assert (world.count("DeadLettersRecorded"), world.count("RunsDead")) == (0, 1)
+
+
+def test_dead_letters_run_that_was_discarded_before_its_notification_is_still_announced(world: World) -> None:
+    run = dead_run(world)
+    assert isinstance(run, Dead)
+    assert world.run_store.write(replace(run, notified=False, fencing_token="before"), run) is None
+    world.notices.deaths.clear()
+    world.api.commands.discard(run.tenant, str(run.name), None, "ann")
+    world.reconcile()
+    world.reconcile()
+    assert len(world.notices.deaths) == 1
+    assert world.wheel.dead_letters == []
+
+
+def test_dead_letters_redriven_run_is_no_longer_discarded(world: World) -> None:
+    run = dead_run(world)
+    world.api.commands.discard(run.tenant, str(run.name), "sent again", "ann")
+    world.caller.answer = lambda _: Returned({"status": 200})
+    world.api.commands.redrive(run.tenant, str(run.name), "ann")
+    world.until(NOON + 600)
+    assert (the_run(world).state, the_run(world).discard) == (RunState.SUCCEEDED, None)
 
 
 def test_dead_letters_notice_names_the_owner_and_the_runbook_of_the_job(world: World) -> None:

@@ -18,7 +18,7 @@ from duecourse.domain.runs.operations import (
     OperationKind,
     OperationState,
 )
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.states import Dead, RunState
 from duecourse.domain.targets.targets import Failed
 from duecourse.ports import NoAnswerError
 from duecourse.testing.faults import around, lost
@@ -104,6 +104,42 @@ def test_operations_do_not_redrive_runs_again_that_die_again(world: World) -> No
     assert (now(world, operation).state, now(world, operation).done) == (OperationState.SUCCEEDED, DEAD)
     assert len(sent(world)) == DEAD
     assert {state for _, state in world.states("report")} == {RunState.DEAD}
+
+
+def test_operations_discard_every_dead_run_with_the_note(world: World) -> None:
+    made = add_job(world)
+    add_runs(world, made, DEAD)
+    operation = start(world, OperationKind.DISCARD, states=(RunState.DEAD,), note="an outage")
+    assert operations_of(world).estimate(operation).runs == DEAD
+    later(world, 60)
+    ended = now(world, operation)
+    assert (ended.state, ended.done, ended.skipped) == (OperationState.SUCCEEDED, DEAD, {})
+    discards = [run.discard for run in world.runs("report")]
+    assert [each and (each.discarded_by, each.discard_note) for each in discards] == [("ann", "an outage")] * DEAD
+    assert operations_of(world).estimate(operation).runs == 0
+    assert sent(world) == []
+
+
+def test_operations_do_not_discard_runs_that_are_redriven_meanwhile(world: World) -> None:
+    made = add_job(world)
+    add_runs(world, made, 2)
+    dead = [run for run in world.runs("report") if isinstance(run, Dead)]
+    world.api.commands.redrive("default", str(dead[0].name), "bob")
+    later(world, 5)
+    found = world.api.commands.send_many(OperationKind.DISCARD, dead, by="ann", note="an outage")
+    assert (found.sent, found.skipped) == (1, {Omission.NOT_DEAD: 1})
+    assert [state for _, state in world.states("report")].count(RunState.DEAD) == 1
+
+
+def test_operations_discard_without_a_response_is_found_to_be_made(world: World) -> None:
+    made = add_job(world)
+    add_runs(world, made, 1)
+    (run,) = world.runs("report")
+    real = world.run_store._tables
+    world.run_store._tables = around(real, write=lost(NoAnswerError("lost")))
+    discarded = world.api.commands.discard("default", str(run.name), "an outage", "ann")
+    world.run_store._tables = real
+    assert world.runs("report") == [discarded]
 
 
 def test_operations_cancel_delayed_runs_of_all_jobs_in_several_pages(world: World) -> None:

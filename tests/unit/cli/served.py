@@ -27,6 +27,7 @@ RUN: Mapping[str, Any] = {
     "max_attempts": 3,
     "error": "GET https://example.com answered 503 [busy]",
     "code": "http.503",
+    "discarded": None,
     "count": 1,
 }
 

@@ -17,6 +17,7 @@ FORMATS = ["table", "wide", "name", "json", "yaml"]
 NO_IDS = "the document is about counts or a single answer, without ids"
 WITHOUT_NAMES = {
     "accounts create": "prints the variables of a program",
+    "dead-letters discard": NO_IDS,
     "dead-letters redrive": NO_IDS,
     "deploy": NO_IDS,
     "doctor": NO_IDS,

@@ -5,6 +5,7 @@
 """
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -29,6 +30,7 @@ DONE = {**RUN, "state": "SUCCEEDED", "reason": None, "error": None, "code": None
 LARGE = {**DONE, "result": None, "result_url": "https://s3/x", "result_url_seconds": 300, "result_bytes": 4096}
 PLACE = "s3://acme-reports/daily/located/1.json"
 LOCATED = {**DONE, "result": None, "result_bytes": 4096, "result_location": PLACE}
+DISCARDED = {**RUN, "discarded": {"at": "2026-11-21T09:00:00.000Z", "by": "ann", "note": "sent again"}}
 REFUSED = {**DONE, "result_error": "AccessDenied"}
 WAITING = {**RUN, "state": "WAITING", "reason": None, "finished_at": None, "cancel_requested": True}
 WAITING["waiting_until"] = "2026-11-22T03:00:00Z"
@@ -62,7 +64,7 @@ def answer(asked: Seen) -> tuple[int, object]:
         ("GET", "/v1/dead-letters"): DIED_BEFORE if asked.query.get("cursor") == "more" else DEAD,
         **{
             ("GET", f"/v1/jobs/{job}"): JOB
-            for job in ("dead", "done", "large", "located", "refused", "waiting", "ended", "nightly")
+            for job in ("dead", "discarded", "done", "large", "located", "refused", "waiting", "ended", "nightly")
         },
         ("POST", "/v1/runs/waiting/cancel"): {"run": WAITING, "accepted": "cancel"},
         ("POST", "/v1/operations/estimate"): {
@@ -72,6 +74,8 @@ def answer(asked: Seen) -> tuple[int, object]:
         },
         ("POST", "/v1/operations"): {**ENDED, **({"done": 0, "refused": 0, "skipped": {}} if none else {})},
         ("POST", "/v1/runs/dead.1/redrive"): {"run": RUN, "accepted": "redrive"},
+        ("POST", "/v1/runs/dead.1/discard"): DISCARDED,
+        ("GET", "/v1/runs/discarded.1"): DISCARDED,
         ("GET", "/v1/jobs"): {"items": [] if asked.query.get("tag") == "none" else [JOB, JOB], "next_cursor": None},
         ("GET", "/v1/runs"): {"items": [], "next_cursor": None},
         ("POST", "/v1/jobs/nightly/pause"): JOB,
@@ -310,6 +314,27 @@ def test_run_commands_redrive_a_dead_run(server):
     assert json.loads(duecourse(server, "runs", "redrive", "dead.1", "--json").stdout) == RUN
 
 
+def test_run_commands_discard_a_dead_run_with_a_note(server, asked):
+    result = duecourse(server, "runs", "discard", "dead.1", "--note", "sent again")
+    assert result.stdout == f"{RUN['id']} was DEAD; it is discarded\n"
+    assert asked == [("POST", "/v1/runs/dead.1/discard", {"note": "sent again"})]
+    assert json.loads(duecourse(server, "runs", "discard", "dead.1", "--json").stdout) == DISCARDED
+
+
+def test_run_commands_show_by_whom_and_why_a_run_was_discarded(server):
+    shown = duecourse(server, "runs", "show", "discarded.1").stdout
+    assert re.search(r"discarded +2026-11-21 .* by ann: sent again", shown)
+
+
+def test_run_commands_list_discarded_runs(server, asked):
+    duecourse(server, "runs", "list", "--discarded")
+    duecourse(server, "runs", "list", "nightly", "--discarded")
+    assert [path for _, path, *_ in asked] == [
+        "/v1/runs?discarded=true&limit=20",
+        "/v1/runs?job=nightly&discarded=true&limit=20",
+    ]
+
+
 def test_run_commands_report_a_rejection_on_one_line(server):
     result = duecourse(server, "runs", "cancel", "done")
     assert (result.exit_code, result.stderr) == (1, "duecourse: 409 The run is SUCCEEDED\n")
@@ -373,6 +398,26 @@ def test_run_commands_redrive_dead_letters_in_an_operation(server, asked, comman
     result = duecourse(server, *command, "--job", "nightly", "--yes")
     assert result.stdout == "3 redriven, 2 could not be redriven\n"
     assert asked == [("POST", "/v1/operations", {"kind": "redrive", "job_id": "nightly"})]
+
+
+def test_run_commands_discard_dead_letters_in_an_operation_with_a_note(server, asked):
+    result = duecourse(server, "dead-letters", "discard", "--job", "nightly", "--note", "an outage", "--yes")
+    assert result.stdout == "3 discarded, 2 could not be discarded\n"
+    assert asked == [("POST", "/v1/operations", {"kind": "discard", "job_id": "nightly", "note": "an outage"})]
+
+
+def test_run_commands_discard_dead_letters_counts_and_confirms_first(server, asked):
+    counted = duecourse(server, "dead-letters", "discard", "--dry-run")
+    assert counted.stdout == "4 dead runs would be discarded\n"
+    assert json.loads(duecourse(server, "dead-letters", "discard", "--dry-run", "--json").stdout) == {
+        "would_discard": 4,
+        "more": False,
+    }
+    refused = duecourse(server, "dead-letters", "discard", text="n\n")
+    assert "Discard 4 dead runs of ALL jobs?" in refused.stderr
+    assert {path for _, path, *_ in asked} == {"/v1/operations/estimate"}
+    done = duecourse(server, "dead-letters", "discard", "--json", text="y\n")
+    assert json.loads(done.stdout) == {"operation": "op-1", "discarded": 3, "refused": 2, "more": False}
 
 
 def test_run_commands_redrive_dead_letters_only_up_to_the_limit_and_name_the_rest(server, asked):

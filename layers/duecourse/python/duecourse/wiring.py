@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.report import Report
     from duecourse.usecases.run_counts import RunCounts
     from duecourse.usecases.runs.commands import Callbacks, CommandSender
+    from duecourse.usecases.runs.discards import Discards
     from duecourse.usecases.runs.notices import JobNotices
     from duecourse.usecases.runs.operations import CarryOn
     from duecourse.usecases.standby import Standby
@@ -354,6 +355,12 @@ class Wiring(Parts[S_co]):
 
         return CommandSender(self.lanes, self.clock, self.randomness)
 
+    @cached_property
+    def discards(self: Wiring[ApiSettings | ExecuteSettings]) -> Discards:
+        from duecourse.usecases.runs.discards import Discards
+
+        return Discards(self.runs, self.clock, self.randomness)
+
     # Use cases.
 
     @cached_property
@@ -516,7 +523,7 @@ class Wiring(Parts[S_co]):
         from duecourse.usecases.tenants import Limits
         from duecourse.usecases.workflows.workflows import WorkflowRuns
 
-        commands = ManyCommands(self.jobs, WorkflowRuns(self.workflows, self.jobs), self.commands)
+        commands = ManyCommands(self.jobs, WorkflowRuns(self.workflows, self.jobs), self.commands, self.discards)
         rules = BucketRules(self.settings.requests_per_second, self.settings.burst)
         limits = Limits(self.tenant_limits, self.clock, rules)
         return CarryOn(self, Walk(RunSearch(self), History(self)), commands, limits, received)
@@ -676,7 +683,7 @@ class Wiring(Parts[S_co]):
         history, search = History(self), RunSearch(self)
         single = Runs(self, history, self.results)
         workflow_runs = WorkflowRuns(workflows, store)
-        commands = Commands(store, workflow_runs, self.commands, single)
+        commands = Commands(store, workflow_runs, self.commands, self.discards, single)
         editing = EditJobs(self, jobs, self.skipping)
         overlaps = Overlaps(runs, self.wait_queues, store, clock)
         wait_queue = WaitQueue(self, self.forwarder(None, None))

@@ -23,6 +23,7 @@ from duecourse.domain.runs.states import (
     Attempts,
     Callback,
     Deadlines,
+    Discard,
     Failure,
     GateWait,
     Run,
@@ -276,6 +277,7 @@ ALL_PARTS: dict[str, tuple[Any, ...]] = {
     "failure": (Failure("the answer was 503", "http.503"), Failure("no")),
     "deadlines": (Deadlines(NOON + 600.5, NOON + 60.5, "d"), Deadlines(NOON + 600.5)),
     "wait": (GateWait("rate", "mail", in_turn=True), GateWait("breaker", "mail")),
+    "discard": (Discard(NOON + 900.5, "ann", "sent again"), Discard(NOON + 900.5)),
 }
 """Each part, with all its fields and with the required ones."""
 
@@ -309,13 +311,19 @@ EVERY = {name: value for state in RunState for each in shapes(state) for name, v
 """An attribute of each name that a record can have."""
 
 
-MARKS = {"attempts": "started_at", "failure": "error", "deadlines": "waiting_until", "wait": "wait_gate"}
+MARKS = {
+    "attempts": "started_at",
+    "failure": "error",
+    "deadlines": "waiting_until",
+    "wait": "wait_gate",
+    "discard": "discarded_at",
+}
 """The attribute by which a record has a part that it may have."""
 
 
 def own(run: Run) -> set[str]:
     """The names of the attributes that the record can have, and those of optional parts that would make it another."""
-    parts = (run.identity, run, run.attempts, run.callback, run.failure, run.deadlines)
+    parts = (run.identity, run, run.attempts, run.callback, run.failure, run.deadlines, run.discard)
     names = {field.name for each in parts if each is not None for field in fields(each)}
     names |= {"wait_key", "in_turn"} if run.wait is not None else set()
     names |= {"callback_hash"} if run.attempts is not None else set()

@@ -19,7 +19,7 @@ from duecourse.domain.runs.decision import (
     Transition,
 )
 from duecourse.domain.runs.overlap import LOST_SECONDS
-from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.states import Discard, Run, RunState
 from duecourse.domain.runs.transitions import decide as decide_event
 from tests.support.jobs import job
 from tests.support.start_requests import DUE, EXPIRES, GENERATION, context, expect, run, start_request, waiting_run
@@ -68,6 +68,27 @@ def buried(decision: Decision, over: Run | None) -> Run:
 @pytest.mark.parametrize("message", ["message-1", "message-2"])
 def test_dead_lettered_message_of_a_dead_run_is_kept(message: str) -> None:
     assert decide(run(RunState.DEAD, notified=True), by=context(message)) == RetryLater(NOW, "its run is dead")
+
+
+@pytest.mark.parametrize("of", [None, GONE])
+def test_dead_lettered_message_of_a_discarded_run_is_removed(of: JobSnapshot) -> None:
+    dead = replace(run(RunState.DEAD, notified=True), discard=Discard(NOW, "ann", "sent again"))
+    assert decide(dead, of=of) == Drop("its run was discarded")
+
+
+@pytest.mark.parametrize("of", [GONE, job(at=DUE + 20.0)])
+def test_dead_lettered_message_of_a_dead_run_of_a_deleted_job_discards_the_run(of: JobSnapshot) -> None:
+    dead = run(RunState.DEAD, notified=True)
+    decision = decide(dead, of=of)
+    assert isinstance(decision, Transition)
+    assert decision.previous == dead
+    assert decision.run == replace(dead, discard=Discard(NOW), fencing_token=context().fencing_token)
+
+
+def test_dead_lettered_message_of_a_dead_run_of_an_unknown_job_is_kept() -> None:
+    dead = run(RunState.DEAD, notified=True)
+    event = DeadLettered(start_request(), starts=True)
+    assert decide_event(event, None, dead, context(), now=NOW) == RetryLater(NOW, "its run is dead")
 
 
 def test_dead_lettered_callback_message_that_made_its_run_dead_is_kept() -> None:

@@ -23,7 +23,7 @@ def test_state_types_reject_a_field_that_no_state_has() -> None:
 
 def test_state_types_reject_a_part_of_another_state() -> None:
     for state in STATES.values():
-        for part in {"attempts", "failure", "deadlines", "wait"} - PARTS[state.state].keys():
+        for part in {"attempts", "failure", "deadlines", "wait", "discard"} - PARTS[state.state].keys():
             with pytest.raises(TypeError, match=f"unexpected keyword argument '{part}'"):
                 state(BEFORE.identity, BEFORE.lane, **{part: None})  # type: ignore[arg-type]
     with pytest.raises(TypeError):

@@ -82,6 +82,14 @@ class PageAnswer(TypedDict, Generic[Item]):
     ]
 
 
+class DiscardAnswer(TypedDict):
+    """When a dead run was discarded, by which caller (null: its job was deleted), and the caller's note."""
+
+    at: Millisecond
+    by: str | None
+    note: str | None
+
+
 class RunAnswer(TypedDict):
     """A run: the execution of one occurrence."""
 
@@ -141,6 +149,7 @@ class RunAnswer(TypedDict):
     result_error: Annotated[str | None, Field(description="Why the bucket in `results` did not accept the result.")]
     error: str | None
     code: Annotated[str | None, Field(description="The code of the last failure, such as http.503 or timeout.")]
+    discarded: DiscardAnswer | None
     count: Annotated[int, Field(ge=1, description="The number of occurrences that this record covers.")]
     requested_by: Annotated[str | None, Field(description="The caller who requested the run, or who skipped it.")]
     correlation_id: Annotated[

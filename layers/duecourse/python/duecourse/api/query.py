@@ -247,6 +247,7 @@ RUN_ERROR = line_parameter(
 CAUGHT_UP = flag_parameter(
     "CaughtUp", "Only catch-up runs, whose occurrences were missed or covered by a pause with `catch_up`."
 )
+DISCARDED = flag_parameter("Discarded", "Only discarded runs. By default, they are excluded.")
 SINCE = instant_parameter("Since", "Only runs that entered their state at this time or later.", "2026-11-21T00:00:00Z")
 UNTIL = instant_parameter("Until", "Only runs that entered their state before this time.", "2026-11-22T00:00:00Z")
 FROM = instant_parameter("From", "Only items at this instant or later.", "2026-11-21T00:00:00Z")

@@ -253,7 +253,9 @@ def _state(error: RunStateError) -> Problem:
             detail = f"Attempt {run.attempt} of {run.name} has ended; the run is {run.state}. Stop working on it."
             return StateProblem("attempt-over", detail, run.state)
         case NotDeadError():
-            return StateProblem("not-dead", f"{run.name} is {run.state}; only dead runs can be redriven.", run.state)
+            return StateProblem(
+                "not-dead", f"{run.name} is {run.state}; only dead runs can be redriven or discarded.", run.state
+            )
         case NothingToRedriveError(failed=failed):
             detail = (
                 f"No failed step of {run.name} is dead in this run: {', '.join(failed)}. Rerun it from these steps."

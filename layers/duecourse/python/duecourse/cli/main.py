@@ -16,7 +16,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "apply": ("duecourse.cli.commands.apply", "apply", "Create, change and remove jobs from files."),
     "calendars": ("duecourse.cli.commands.calendars", "calendars", "Write and import calendars of excluded days."),
     "completion": ("duecourse.cli.commands.completion", "completion", "Print the completion script for a shell."),
-    "dead-letters": ("duecourse.cli.commands.dead_letters", "dead_letters", "List and redrive dead runs."),
+    "dead-letters": ("duecourse.cli.commands.dead_letters", "dead_letters", "List, redrive and discard dead runs."),
     "demo": ("duecourse.cli.commands.local", "demo", "Run a two-minute demonstration on this machine."),
     "deploy": ("duecourse.cli.commands.deploy", "deploy", "Deploy the stage of a release without a checkout."),
     "doctor": ("duecourse.cli.commands.doctor", "doctor", "Check the health of a stage in detail."),
@@ -44,7 +44,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "operations": (
         "duecourse.cli.commands.operations",
         "operations",
-        "Follow and cancel redrives and cancellations of many runs.",
+        "Follow and cancel redrives, discards and cancellations of many runs.",
     ),
     "profile": ("duecourse.cli.commands.profile", "profile", "List, add, choose and remove profiles."),
     "restore-table": (
@@ -52,7 +52,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
         "restore_table",
         "Copy a restored table to the table of a stage.",
     ),
-    "runs": ("duecourse.cli.commands.runs", "runs", "List, show, follow, cancel and redrive runs."),
+    "runs": ("duecourse.cli.commands.runs", "runs", "List, show, follow, cancel, redrive and discard runs."),
     "secrets": ("duecourse.cli.commands.secrets", "secrets", "Write, list and delete the secrets of jobs."),
     "simulate": ("duecourse.cli.commands.simulate", "simulate", "Simulate a stage, and recommend settings."),
     "stats": ("duecourse.cli.commands.stage", "stats", "Show counts, limits and load of the stage."),

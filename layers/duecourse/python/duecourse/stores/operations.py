@@ -34,7 +34,7 @@ from duecourse.stores.table import (
 
 _FIELDS = (
     *("kind", "created_at", "created_by", "job_id", "tag", "error", "since", "until", "per_minute", "limit"),
-    *("expected", "request", "state", "reason", "page", "done", "refused", "searched_to", "updated_at"),
+    *("expected", "note", "request", "state", "reason", "page", "done", "refused", "searched_to", "updated_at"),
     *("continues_at", "ended_at", "writer"),
 )
 

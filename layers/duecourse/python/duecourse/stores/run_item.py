@@ -31,6 +31,7 @@ from duecourse.domain.runs.states import (
     Attempts,
     Callback,
     Deadlines,
+    Discard,
     Failure,
     GateWait,
     Run,
@@ -155,7 +156,8 @@ class Listing:
         index = index_of(run.state)
         # The runs of one job can be so many that one partition could not take them.
         number = partition_of(run.job_id) if index is ACTIVE else self._number(run.name)
-        return {index.partition: partition_key(run.tenant, run.state, number), index.sort: state_since(run)}
+        key = partition_key(run.tenant, run.state, number, discarded=run.discard is not None)
+        return {index.partition: key, index.sort: state_since(run)}
 
     def delayed_keys(self, tenant: str, name: RunName) -> dict[str, str | float]:
         """Return the attributes that put the request for a delayed run into the index `ended`, by its due time."""
@@ -180,14 +182,20 @@ def _stored(kind: type) -> tuple[tuple[str, object], ...]:
 
 
 _WAIT = {"gate": "wait_gate", "key": "wait_key", "in_turn": "in_turn"}
-_MARKS = {"attempts": "started_at", "failure": "error", "deadlines": "waiting_until", "wait": "wait_gate"}
+_MARKS = {
+    "attempts": "started_at",
+    "failure": "error",
+    "deadlines": "waiting_until",
+    "wait": "wait_gate",
+    "discard": "discarded_at",
+}
 """The attribute by which an item has a part (states.PARTS)."""
 
 
 def to_item(run: Run, listing: Listing = EVERY_RUN) -> Item:
     """Return the item of a run, with the keys of its index by state if it is listed."""
     found: dict[str, object] = {}
-    for part in (run.identity, run, run.attempts, run.callback, run.failure, run.deadlines):
+    for part in (run.identity, run, run.attempts, run.callback, run.failure, run.deadlines, run.discard):
         if part is not None:
             kind: type = type(part)
             for name, default in _stored(kind):
@@ -218,9 +226,11 @@ def partition_of(job_id: str) -> int:
     return crc32(job_id.encode()) % ACTIVE_PARTITIONS
 
 
-def partition_key(tenant: str, state: RunState, number: int) -> str:
-    """Return the key of one partition of an index by state, such as `acme#RETRYING#3`."""
-    return f"{tenant}#{state}#{number}"
+def partition_key(tenant: str, state: RunState, number: int, *, discarded: bool = False) -> str:
+    """Return the key of one partition of an index by state, such as `acme#RETRYING#3`. Discarded runs have partitions
+    of their own.
+    """
+    return f"{tenant}#{'DISCARDED' if discarded else state}#{number}"
 
 
 def delayed_key(tenant: str, number: int) -> str:
@@ -249,12 +259,14 @@ def from_item(item: Item) -> Run:
     if "wait" in has:
         gate, key = values.text(item, "wait_gate"), values.text(item, "wait_key")
         parts["wait"] = GateWait(gate, key, values.flag(item, "in_turn"))
+    if "discard" in has:
+        parts["discard"] = values.read(Discard, item)
     if state is RunState.RUNNING:
         parts["listed"] = ACTIVE.partition in item
     if state is RunState.SUCCEEDED and "result" in item:
         parts["result"] = values.parse(values.text(item, "result"))
     run = values.read(STATES[state], item, identity=identity, **parts)
-    of = (identity, run, run.attempts, run.callback, run.failure, run.deadlines, run.wait)
+    of = (identity, run, run.attempts, run.callback, run.failure, run.deadlines, run.wait, run.discard)
     if not item.keys() <= (known := _known(tuple(map(type, of)))):
         _ignore(item, known)
     return run
@@ -270,7 +282,7 @@ def _known(kinds: tuple[type, ...]) -> frozenset[str]:
     return _KEYS | names | ({*_WAIT.values()} if GateWait in kinds else set())
 
 
-_ALL = _known((RunIdentity, *STATES.values(), Attempts, Callback, Failure, Deadlines, GateWait))
+_ALL = _known((RunIdentity, *STATES.values(), Attempts, Callback, Failure, Deadlines, GateWait, Discard))
 _ignored: list[str] = []
 
 

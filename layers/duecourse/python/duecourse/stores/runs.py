@@ -74,25 +74,38 @@ class StateIndex:
         self._listing = listing
 
     def newest(
-        self, tenant: str, states: Iterable[RunState], *, limit: int, before: StateMark | None, job_id: str | None
+        self,
+        tenant: str,
+        states: Iterable[RunState],
+        *,
+        limit: int,
+        before: StateMark | None,
+        job_id: str | None,
+        discarded: bool = False,
     ) -> list[FoundRun]:
         """Return the runs that entered their state last, newest first, starting after the mark. A mark without a run
-        precedes all entries of its instant.
+        precedes all entries of its instant. Either all of them are `discarded`, or none.
 
         From each partition little more is read than is returned. With `job_id` the entries of other jobs in the same
         partition are also read. The first pages of the partitions are read concurrently.
         """
         keys = sorted(
             (
-                (run_item.partition_key(tenant, state, number), run_item.index_of(state))
+                (run_item.partition_key(tenant, state, number, discarded=discarded), run_item.index_of(state))
                 for state in states
                 for number in self._numbers(state, job_id)
             ),
             key=itemgetter(0),
         )
         page = max(limit // len(keys) + 1, MIN_PAGE) if job_id is None else None
-        partitions = self._executor.map(lambda key: self._partition(tenant, *key, page, before, job_id), keys)
-        entries = merge(*partitions, key=lambda entry: -entry.since)
+        only = None if job_id is None else equal("PK", job_partition(tenant, job_id))
+
+        def read(key: tuple[str, Index]) -> Iterator[_Entry]:
+            sort, start = _after(before, tenant, *key, discarded=discarded)
+            of = Query(Table.RUNS, key[0], sort, key[1], newest=True, limit=page, start=start, only=only)
+            return self._partition(of, key[1])
+
+        entries = merge(*self._executor.map(read, keys), key=lambda entry: -entry.since)
         found: list[FoundRun] = []
         while len(found) < limit and (part := list(islice(entries, limit - len(found)))):
             found += self._runs(part)
@@ -112,13 +125,8 @@ class StateIndex:
                 run, partition = run_item.from_item(item), values.text(item, entry.of.partition)
                 yield FoundRun(run, StateMark(entry.since, run.run_id, run.state, int(partition.rpartition("#")[2])))
 
-    def _partition(
-        self, tenant: str, key: str, index: Index, page: int | None, before: StateMark | None, job_id: str | None
-    ) -> Iterator[_Entry]:
+    def _partition(self, query: Query, index: Index) -> Iterator[_Entry]:
         """Return the entries of a partition. Pages after the first are read on demand."""
-        sort, start = _after(before, tenant, key, index)
-        only = None if job_id is None else equal("PK", job_partition(tenant, job_id))
-        query = Query(Table.RUNS, key, sort, index, newest=True, limit=page, start=start, only=only)
         items = rest_of(self._tables, query, self._tables.query(query))
         return (_Entry(item, index, float(item[index.sort]["N"])) for item in items)
 
@@ -149,14 +157,16 @@ def _name(item: Item) -> tuple[str, str]:
     return item["PK"]["S"], item["SK"]["S"]
 
 
-def _after(before: StateMark | None, tenant: str, key: str, index: Index) -> tuple[Compare | None, Item | None]:
+def _after(
+    before: StateMark | None, tenant: str, key: str, index: Index, *, discarded: bool
+) -> tuple[Compare | None, Item | None]:
     """Return the condition on the time and the start key for the entries of this partition that follow the mark."""
     if before is None:
         return None, None
     marked = ""
     if before.run_id:
         name = parse_run_id(before.run_id)
-        marked = run_item.partition_key(tenant, before.state, before.partition)
+        marked = run_item.partition_key(tenant, before.state, before.partition, discarded=discarded)
         if marked == key:
             start = job_key(tenant, name.job_id, RUN_PREFIX + name.local)
             return None, start | values.pack({index.partition: key, index.sort: before.at})
@@ -354,11 +364,13 @@ class RunStore:
         limit: int,
         before: StateMark | None = None,
         job_id: str | None = None,
+        discarded: bool = False,
     ) -> list[FoundRun]:
         """Return a tenant's runs (of one job, if `job_id` is set) in these states after the mark. The runs that entered
-        their state last come first. Only listed runs (`Listing`) are found. May be stale.
+        their state last come first. Only listed runs (`Listing`) are found, and either only runs that were
+        `discarded`, or none of them. May be stale.
         """
-        return self._by_state.newest(tenant, states, limit=limit, before=before, job_id=job_id)
+        return self._by_state.newest(tenant, states, limit=limit, before=before, job_id=job_id, discarded=discarded)
 
     def lock(self, tenant: str, job_id: str, lock: Lock, previous: Lock | None, *, place: int = 0) -> Lock | None:
         """Write the overlap lock of a place of a job, or of a concurrency key (`key_queue` as `job_id`), if it is

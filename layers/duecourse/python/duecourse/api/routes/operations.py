@@ -1,4 +1,4 @@
-"""The routes of operations: redrives and cancellations of many runs."""
+"""The routes of operations: redrives, discards and cancellations of many runs."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ from duecourse.domain.runs.operations import (
 )
 from duecourse.domain.runs.states import RunState
 from duecourse.usecases.jobs.job_errors import JobUnknownError
+from duecourse.usecases.runs.discards import MAX_NOTE
 from duecourse.usecases.runs.operations import (
     OperationEndedError,
     OperationQuotaError,
@@ -54,7 +55,7 @@ class OperationBody(Body):
     the runs entered their state (from `since`, before `until`), a current tag of the job, and a text in the error.
     """
 
-    kind: Annotated[Literal["redrive", "cancel"], Field(description="What is done with each run.")]
+    kind: Annotated[Literal["redrive", "cancel", "discard"], Field(description="What is done with each run.")]
     job_id: JobName | None = None
     tag: Tag | None = None
     state: Annotated[
@@ -62,8 +63,8 @@ class OperationBody(Body):
         Field(
             min_length=1,
             max_length=len(HANDLED),
-            description="`DEAD` for `redrive`, and states of runs that have not ended for `cancel`; by default, all of "
-            "them.",
+            description="`DEAD` for `redrive` and `discard`, and states of runs that have not ended for `cancel`; by "
+            "default, all of them.",
         ),
     ] = None
     error: Annotated[str, Field(min_length=1, max_length=MAX_ERROR_TEXT)] | None = None
@@ -82,10 +83,11 @@ class OperationBody(Body):
         Whole | None,
         Field(ge=0, le=MAX_EXPECTED, description="The number of runs that you expect. It is only shown, as progress."),
     ] = None
+    note: Annotated[str, Field(min_length=1, max_length=MAX_NOTE, description="The note of a `discard`.")] | None = None
 
     def states(self) -> tuple[RunState, ...]:
         """Return the states in the order in which they are handled. Raises Problem (422) if the kind does not allow
-        one of them, or if `until` is not later than `since`.
+        one of them or the note, or if `until` is not later than `since`.
         """
         known = STATES[OperationKind(self.kind)]
         faults = [
@@ -95,6 +97,8 @@ class OperationBody(Body):
         ]
         if self.since is not None and self.until is not None and self.since >= self.until:
             faults.append(FieldFault("must be later than since", "/until"))
+        if self.note is not None and self.kind != "discard":
+            faults.append(FieldFault("is only for kind discard; remove it", "/note"))
         if faults:
             raise invalid(faults, "invalid-command")
         return tuple(state for state in known if self.state is None or state in self.state)
@@ -115,8 +119,9 @@ Skipped = Annotated[
     dict[Omission, Count],
     Field(
         description="The number of runs to which no command was sent, by reason: the job was deleted "
-        "(`job_deleted`), no failed step of the workflow is dead (`nothing_to_redrive`), or the job, or another job of "
-        "the workflow, has none of the tags of the creator's scopes (`out_of_scope`)."
+        "(`job_deleted`), no failed step of the workflow is dead (`nothing_to_redrive`), the run is no longer dead "
+        "(`not_dead`), or the job, or another job of the workflow, has none of the tags of the creator's scopes "
+        "(`out_of_scope`)."
     ),
 ]
 
@@ -133,6 +138,7 @@ class OperationAnswer(TypedDict):
     scope_tags: Annotated[
         list[str] | None, Field(description="The tags of the creator's scopes; null if these had no tags.")
     ]
+    note: str | None
     state: OperationState
     reason: Annotated[str | None, Field(description="Why it failed.")]
     done: Annotated[Count, Field(description="The number of runs to which the command was sent.")]
@@ -180,15 +186,16 @@ class OperationsAnswer(TypedDict):
     ),
 )
 def create_operation(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
-    """Redrive or cancel many runs.
+    """Redrive, discard or cancel many runs.
 
     Creates an operation, which continues without its caller. It handles each run that the filter selects once, newest
-    first: `redrive` starts dead runs again, unless they died after the operation was created; `cancel` requests the
-    cancellation of runs that have not ended, except those that came due after the operation was created and have
-    started. Each run counts as a request of the tenant; the operation waits while the tenant's limit is reached. At
-    most five operations of a tenant run at the same time, each for at most a day. A tag-scoped caller can only affect
-    runs of jobs with its tags, and runs of workflows all of whose jobs have them; a caller with several tags sets
-    `tag` or `job_id`. The operation continues if the caller's token expires or is revoked.
+    first: `redrive` starts dead runs again, and `discard` discards them, unless they died after the operation was
+    created; `cancel` requests the cancellation of runs that have not ended, except those that came due after the
+    operation was created and have started. Each run counts as a request of the tenant; the operation waits while the
+    tenant's limit is reached. At most five operations of a tenant run at the same time, each for at most a day. A
+    tag-scoped caller can only affect runs of jobs with its tags, and redrive or cancel runs of workflows all of whose
+    jobs have them; a caller with several tags sets `tag` or `job_id`. The operation continues if the caller's token
+    expires or is revoked.
     """
     wanted = _drafted(api, request, read_key(request))
     try:
@@ -351,6 +358,7 @@ def _document(api: Api, operation: Operation) -> OperationAnswer:
         "per_minute": operation.per_minute,
         "limit": operation.limit,
         "expected": operation.expected,
+        "note": operation.note,
         "scope_tags": None if operation.tags is None else sorted(operation.tags),
         "state": state,
         "reason": reason,

@@ -29,6 +29,7 @@ from duecourse.api.identity import OPS, WRITE, insufficient_scope
 from duecourse.api.problems import FieldFault, Problem, invalid
 from duecourse.api.query import (
     CAUGHT_UP,
+    DISCARDED,
     FROM,
     MAX_ERROR_TEXT,
     MAX_LIMIT,
@@ -70,6 +71,7 @@ class RunsOfJobQuery(PageQuery):
     first: Annotated[int | None, FROM] = Field(None, alias="from")
     end: Annotated[int | None, TO, after("first", "from")] = Field(None, alias="to")
     caught_up: Annotated[bool, CAUGHT_UP] = False
+    discarded: Annotated[bool, DISCARDED] = False
 
 
 @route("GET", "/v1/jobs/<job_id>/runs", "runs", {200: PageAnswer[RunAnswer]}, query=RunsOfJobQuery)
@@ -78,8 +80,8 @@ def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
 
     The newest runs are first, including enqueued runs (`QUEUED`). `from` and `to` select occurrences from the first
     instant (inclusive) to the second (exclusive). With `from`, `to` or `state`, queued runs are included only if
-    `state` contains `QUEUED`, and a page may be short or empty and still have a next page. The runs of a deleted job
-    are kept until they expire.
+    `state` contains `QUEUED`, and a page may be short or empty and still have a next page. With `state`, discarded runs
+    are excluded; `discarded` selects them. The runs of a deleted job are kept until they expire.
     """
     job_id, query = job_id_in(parameters), RunsOfJobQuery.of(request)
     before = read_run_page_token(query.cursor, job_id)
@@ -89,7 +91,7 @@ def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
         job_id,
         limit=query.limit,
         before=before,
-        wanted=RunFilter(states, caught_up=query.caught_up),
+        wanted=RunFilter(states, caught_up=query.caught_up, discarded=_discarded(query)),
         first=query.first,
         end=query.end,
     )
@@ -106,6 +108,7 @@ class RunsQuery(PageQuery):
     until: Annotated[int | None, UNTIL, after("since", "since")] = None
     error: Annotated[str | None, RUN_ERROR] = None
     caught_up: Annotated[bool, CAUGHT_UP] = False
+    discarded: Annotated[bool, DISCARDED] = False
 
 
 @route(
@@ -129,12 +132,13 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     not started. `tag` selects runs of jobs that currently have the tag, and `error` selects runs
     with an error that contains the text (by default, not `SUCCEEDED` and `SKIPPED` runs). `caught_up` selects catch-up
     runs; the `count` of a run is the number of occurrences that it covers. With `job`, the list has the runs of one
-    job, newest occurrence first. A filtered page may be short or empty and still have a next page.
+    job, newest occurrence first. Discarded runs are excluded, except with `job` and without `state`; `discarded`
+    selects them. A filtered page may be short or empty and still have a next page.
     """
     query = RunsQuery.of(request)
     limit, job_id, tag = query.limit, query.job, listed_tag(request, query.tag)
     states = query.state or (tuple(RunState) if job_id is not None or query.error is None else WITH_ERRORS)
-    wanted = RunFilter(states, query.since, query.until, query.error, query.caught_up)
+    wanted = RunFilter(states, query.since, query.until, query.error, query.caught_up, _discarded(query))
     if job_id is not None:
         before = read_run_page_token(query.cursor, job_id)
         page = api.history.page(request.tenant, job_id, limit=limit, before=before, wanted=wanted, tag=tag)
@@ -151,6 +155,13 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     if wanted.states == states:
         return answer
     return replace(answer, body={**answer.body, "unlisted": [RunState.SUCCEEDED]})
+
+
+def _discarded(query: RunsOfJobQuery | RunsQuery) -> bool | None:
+    """Return whether only discarded runs are listed, or only others. None: both, because no states are selected; an
+    index by state has only the others then.
+    """
+    return query.discarded if query.state or query.discarded else None
 
 
 def _of_job(job_id: str, page: Listed[Run, str]) -> Answer:

@@ -9,6 +9,7 @@ from duecourse.api.routes import (  # noqa: F401
     calendars,
     callbacks,
     dead_letters,
+    discards,
     jobs,
     keys,
     limits,

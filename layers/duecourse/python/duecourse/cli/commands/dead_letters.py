@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeVar
 from uuid import uuid4
 
 import click
@@ -11,7 +11,7 @@ import click
 from duecourse.cli.commands.listing import ChosenRuns, check_tag, print_page, run_filter
 from duecourse.cli.commands.operations import check, followed, unsent
 from duecourse.cli.commands.options import answer_options, confirm, connected, list_options, page_options, yes_option
-from duecourse.cli.output.documents import RedrivenRuns, RunsToRedrive
+from duecourse.cli.output.documents import DiscardedRuns, RedrivenRuns, RunsToDiscard, RunsToRedrive
 from duecourse.cli.output.runs import print_dead_letters
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, Group, UsageError
@@ -20,20 +20,30 @@ from duecourse.client.models import OperationEstimate
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def redrive_options(command: F) -> F:
-    """Add the options that limit a redrive of many runs."""
-    for option in (
-        click.option("--dry-run", is_flag=True, help="Print the number of dead runs, without redriving them."),
-        click.option("--pace", metavar="N/s", help="The rate: N/s or N/m, to limit the load on the targets."),
-        click.option("--limit", type=click.IntRange(1), help="The maximum number of runs.  [default: all]"),
-    ):
-        command = option(command)
-    return command
+Kind = Literal["redrive", "discard"]
+DONE: Mapping[Kind, str] = {"redrive": "redriven", "discard": "discarded"}
+
+note_option = click.option("--note", metavar="TEXT", help="Why: at most 500 characters, shown with the runs.")
+
+
+def many_options(kind: Kind) -> Callable[[F], F]:
+    """Return a decorator that adds the options which limit an operation on many dead runs."""
+
+    def add(command: F) -> F:
+        for option in (
+            click.option("--dry-run", is_flag=True, help="Print the number of dead runs, and change nothing."),
+            click.option("--pace", metavar="N/s", help="The rate: N/s or N/m, to limit the load."),
+            click.option("--limit", type=click.IntRange(1), help="The maximum number of runs.  [default: all]"),
+        ):
+            command = option(command)
+        return note_option(command) if kind == "discard" else command
+
+    return add
 
 
 @click.group("dead-letters", cls=Group, example="duecourse dead-letters list --job nightly")
 def dead_letters() -> None:
-    """List and redrive dead runs."""
+    """List, redrive and discard dead runs."""
 
 
 @dead_letters.command("list", cls=Command, example="duecourse dead-letters list --since today --tag billing")
@@ -59,7 +69,7 @@ def list_dead(
 
 @dead_letters.command(cls=Command, example="duecourse dead-letters redrive --job nightly --since today --pace 5/s")
 @run_filter("died")
-@redrive_options
+@many_options("redrive")
 @yes_option
 @answer_options
 def redrive(
@@ -76,13 +86,41 @@ def redrive(
 
     The redrive is an operation, which continues if this command is stopped (duecourse operations list).
     """
-    redrive_many(ChosenRuns(**chosen), limit, pace, dry_run=dry_run, yes=yes, api=api, sign=sign, as_json=as_json)
+    asked = ChosenRuns(**chosen)
+    handle_many("redrive", asked, limit, pace, dry_run=dry_run, yes=yes, api=api, sign=sign, as_json=as_json)
 
 
-def redrive_many(
+@dead_letters.command(cls=Command, example="duecourse dead-letters discard --error 503 --note 'outage of the shop'")
+@run_filter("died")
+@many_options("discard")
+@yes_option
+@answer_options
+def discard(
+    note: str | None,
+    limit: int | None,
+    pace: str | None,
+    dry_run: bool,
+    yes: bool,
+    api: str | None,
+    sign: bool | None,
+    as_json: bool,
+    **chosen: str | None,
+) -> None:
+    """Discard dead runs: they need no further attention, and are no longer listed.
+
+    They stay dead, and can still be redriven (duecourse runs list --discarded). The discard is an operation, which
+    continues if this command is stopped (duecourse operations list).
+    """
+    asked = ChosenRuns(**chosen)
+    handle_many("discard", asked, limit, pace, note, dry_run=dry_run, yes=yes, api=api, sign=sign, as_json=as_json)
+
+
+def handle_many(
+    kind: Kind,
     asked: ChosenRuns,
     limit: int | None,
     pace: str | None,
+    note: str | None = None,
     *,
     dry_run: bool,
     yes: bool,
@@ -90,26 +128,27 @@ def redrive_many(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Redrive the dead runs of a filter, and print the counts."""
+    """Redrive or discard the dead runs of a filter, and print the counts."""
     per_minute, filters = _per_minute(pace), asked.filters()
     with connected(api, sign) as client:
         counted = not yes or pace or limit or dry_run
-        found = client.estimate_operation("redrive", **filters) if counted else None
+        found = client.estimate_operation(kind, **filters) if counted else None
         if dry_run and found is not None:
             if not found.runs:
                 check_tag(client, asked.tag)
-            _print_count(found, as_json)
+            _print_count(kind, found, as_json)
             return
         if found is None or not found.runs:
             check_tag(client, asked.tag)
         if found is not None and not found.runs and not found.more:
-            _print_nothing(as_json)
+            _print_done(kind, None, 0, 0, more=False, as_json=as_json)
             return
         if found is not None and not yes:
-            confirm(_question(found, asked, limit))
+            confirm(_question(kind, found, asked, limit))
         made = client.create_operation(
-            "redrive",
+            kind,
             **filters,
+            note=note,
             per_minute=per_minute,
             limit=limit,
             expected=_total(found, limit),
@@ -117,12 +156,9 @@ def redrive_many(
         )
         ended = followed(client, made)
     left = 0 if found is None else found.runs - ended.done - ended.refused
-    if as_json:
-        more = found is not None and (found.more or left > 0)
-        print_json(RedrivenRuns(operation=ended.id, redriven=ended.done, refused=unsent(ended), more=more))
-    else:
-        refused = f", {unsent(ended)} could not be redriven" if unsent(ended) else ""
-        click.echo(f"{ended.done} redriven{refused}" + (f"; {_more(found, left)}" if found and limit else ""))
+    more = found is not None and (found.more or left > 0)
+    said = f"; {_more(found, left)}" if found and limit else ""
+    _print_done(kind, ended.id, ended.done, unsent(ended), more=more, as_json=as_json, said=said)
     check(ended)
 
 
@@ -145,24 +181,33 @@ def _per_minute(text: str | None) -> int | None:
 
 
 def _total(found: OperationEstimate | None, limit: int | None) -> int | None:
-    """Return the number of runs to redrive, or None if it is not known."""
+    """Return the number of runs to handle, or None if it is not known."""
     if found is None or found.more:
         return limit
     return min(found.runs, limit or found.runs)
 
 
-def _print_nothing(as_json: bool) -> None:
-    if as_json:
-        print_json(RedrivenRuns(operation=None, redriven=0, refused=0, more=False))
-    else:
-        click.echo("0 redriven")
+def _print_done(
+    kind: Kind, operation: str | None, done: int, refused: int, *, more: bool, as_json: bool, said: str = ""
+) -> None:
+    match kind:
+        case _ if not as_json:
+            others = f", {refused} could not be {DONE[kind]}" if refused else ""
+            click.echo(f"{done} {DONE[kind]}{others}{said}")
+        case "redrive":
+            print_json(RedrivenRuns(operation=operation, redriven=done, refused=refused, more=more))
+        case "discard":
+            print_json(DiscardedRuns(operation=operation, discarded=done, refused=refused, more=more))
 
 
-def _print_count(found: OperationEstimate, as_json: bool) -> None:
-    if as_json:
-        print_json(RunsToRedrive(would_redrive=found.runs, more=found.more))
-    else:
-        click.echo(f"{_count(found) or 'no'} dead run{'' if found.runs == 1 else 's'} would be redriven")
+def _print_count(kind: Kind, found: OperationEstimate, as_json: bool) -> None:
+    match kind:
+        case _ if not as_json:
+            click.echo(f"{_count(found) or 'no'} dead run{'' if found.runs == 1 else 's'} would be {DONE[kind]}")
+        case "redrive":
+            print_json(RunsToRedrive(would_redrive=found.runs, more=found.more))
+        case "discard":
+            print_json(RunsToDiscard(would_discard=found.runs, more=found.more))
 
 
 def _count(found: OperationEstimate) -> str:
@@ -170,6 +215,6 @@ def _count(found: OperationEstimate) -> str:
     return f"at least {found.runs}" if found.more else str(found.runs or "")
 
 
-def _question(found: OperationEstimate, asked: ChosenRuns, limit: int | None) -> str:
+def _question(kind: Kind, found: OperationEstimate, asked: ChosenRuns, limit: int | None) -> str:
     some = f"{limit} of " if limit is not None and (found.more or limit < found.runs) else ""
-    return f"Redrive {some}{_count(found)} dead run{'s' * (found.more or found.runs != 1)} of {asked}?"
+    return f"{kind.capitalize()} {some}{_count(found)} dead run{'s' * (found.more or found.runs != 1)} of {asked}?"

@@ -1,4 +1,4 @@
-"""`duecourse operations`: redrives and cancellations of many runs."""
+"""`duecourse operations`: redrives, discards and cancellations of many runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SAID_SECONDS = 10.0
 
 @click.group(cls=Group, example="duecourse operations list")
 def operations() -> None:
-    """List, follow and cancel redrives and cancellations of many runs."""
+    """List, follow and cancel redrives, discards and cancellations of many runs."""
 
 
 @operations.command("list", cls=Command, example="duecourse operations list")

@@ -1,4 +1,4 @@
-"""`duecourse runs`: list, show, tail, cancel, redrive and rerun."""
+"""`duecourse runs`: list, show, tail, cancel, redrive, discard and rerun."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import click
 from rich.console import Console
 
-from duecourse.cli.commands.dead_letters import redrive_many, redrive_options
+from duecourse.cli.commands.dead_letters import handle_many, many_options, note_option
 from duecourse.cli.commands.listing import ChosenRuns, instant_option, print_page, run_filter, unlisted
 from duecourse.cli.commands.options import (
     connected,
@@ -41,7 +41,7 @@ COUNTED = 1_000
 
 @click.group(cls=Group, example="duecourse runs list --failed --since today")
 def runs() -> None:
-    """List, show, follow, cancel and redrive runs."""
+    """List, show, follow, cancel, redrive and discard runs."""
 
 
 @runs.command("list", cls=Command, example="duecourse runs list --failed --since today --tag billing")
@@ -66,6 +66,7 @@ def runs() -> None:
     is_flag=True,
     help="Only catch-up runs (after an outage or a resume), with the occurrences that they cover.",
 )
+@click.option("--discarded", is_flag=True, help="Only discarded runs. By default, they are excluded.")
 @click.option(
     "--by", type=click.Choice(["job", "error"]), help=f"Count the newest runs, up to {COUNTED:,}, by job or by error."
 )
@@ -81,6 +82,7 @@ def list_runs(
     tag: str | None,
     error: str | None,
     caught_up: bool,
+    discarded: bool,
     by: Literal["job", "error"] | None,
     limit: int,
     cursor: str | None,
@@ -99,9 +101,10 @@ def list_runs(
     first, end = instant_option("since", since), instant_option("until", until)
 
     def read(size: int, at: str | None) -> Page[Run]:
-        if job_id is not None and not wanted and not caught_up and not any((since, until, tag, error)):
+        sifted = caught_up or discarded or any((since, until, tag, error))
+        if job_id is not None and not wanted and not sifted:
             return client.list_runs(job_id, limit=size, cursor=at)
-        selected = wanted or (None if job_id is None else get_args(State))
+        selected = wanted or (None if job_id is None or discarded else get_args(State))
         return client.find_runs(
             job=job_id,
             state=selected,
@@ -110,6 +113,7 @@ def list_runs(
             tag=tag,
             error=error,
             caught_up=caught_up or None,
+            discarded=discarded or None,
             limit=size,
             cursor=at,
         )
@@ -120,7 +124,7 @@ def list_runs(
             newest = list(islice(read(MAX_PER_PAGE, cursor), COUNTED + 1))
             _print_groups(newest, by, wide=output == "wide", as_json=as_json)
             return
-        if job_id is None or wanted or caught_up or as_json:
+        if job_id is None or wanted or caught_up or discarded or as_json:
             page = read(limit, cursor)
         else:
             found = due_runs(read, limit=limit, cursor=cursor, now=datetime.now(UTC))
@@ -208,7 +212,7 @@ def _sent(client: Client, run_id: str) -> RunPayload | None:
     "--state", type=click.Choice(["DEAD"], case_sensitive=False), help="All dead runs that the other options select."
 )
 @run_filter("died")
-@redrive_options
+@many_options("redrive")
 @yes_option
 @named_options
 def redrive(
@@ -236,11 +240,24 @@ def redrive(
     if not names and not given:
         raise UsageError("there is no run to redrive; name a RUN, or select dead runs with --job, --tag or --state")
     if not names:
-        redrive_many(asked, limit, pace, dry_run=dry_run, yes=yes, api=api, sign=sign, as_json=as_json)
+        handle_many("redrive", asked, limit, pace, dry_run=dry_run, yes=yes, api=api, sign=sign, as_json=as_json)
         return
     with connected(api, sign) as client:
         run_ids = [name if "." in name else _died_last(client, name) for name in names]
         each_run(run_ids, lambda run_id: client.redrive_run(run_id).run, "it is redriven", as_json=as_json)
+
+
+@runs.command(cls=Command, example="duecourse runs discard nightly.20261121T030000Z --note 'sent again'")
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
+@note_option
+@named_options
+def discard(run_ids: tuple[str, ...], note: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Discard dead runs: they need no further attention, and are no longer listed.
+
+    They stay dead, and can still be redriven. duecourse dead-letters discard selects many runs.
+    """
+    with connected(api, sign) as client:
+        each_run(run_ids, lambda run_id: client.discard_run(run_id, note=note), "it is discarded", as_json=as_json)
 
 
 def _died_last(client: Client, job_id: str) -> str:

@@ -247,6 +247,22 @@ class RunsToRedrive(TypedDict):
     more: bool
 
 
+class DiscardedRuns(TypedDict):
+    """The document of `dead-letters discard`: the operation's id (null if there was nothing to discard) and counts."""
+
+    operation: str | None
+    discarded: int
+    refused: int
+    more: bool
+
+
+class RunsToDiscard(TypedDict):
+    """The document of `dead-letters discard --dry-run`."""
+
+    would_discard: int
+    more: bool
+
+
 class Interval(TypedDict):
     """An item of `upcoming`: the runs that are due in an interval from `at`, and their number by job."""
 
@@ -498,7 +514,9 @@ Document: TypeAlias = (
     | RunGroups
     | CancelledRuns
     | RunsToCancel
+    | DiscardedRuns
     | RedrivenRuns
+    | RunsToDiscard
     | RunsToRedrive
     | Upcoming
     | UpcomingByJob

@@ -141,6 +141,7 @@ class ChangeAction(StrEnum):
     BACKFILLED = "backfilled"
     CANCELLED = "cancelled"
     REDRIVEN = "redriven"
+    DISCARDED = "discarded"
     KEY_CREATED = "key_created"
     KEY_REVOKED = "key_revoked"
 

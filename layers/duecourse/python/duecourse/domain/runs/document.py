@@ -58,11 +58,19 @@ def run_document(run: Run) -> dict[str, Any]:
         "result_error": result and result.result_error,
         "error": run.error,
         "code": run.code,
+        "discarded": _discarded(run),
         "count": run.count,
         "requested_by": run.requested_by,
         "correlation_id": run.correlation_id,
         "workflow": None if run.workflow is None else run.workflow.partition("@")[0],
     }
+
+
+def _discarded(run: Run) -> dict[str, Any] | None:
+    if (discard := run.discard) is None:
+        return None
+    at, by = millisecond(discard.discarded_at), discard.discarded_by
+    return {"at": at, "by": by, "note": discard.discard_note}
 
 
 def _duration(run: Run) -> float | None:
@@ -122,7 +130,8 @@ def detail_of(run: Run, kind: str) -> dict[str, Any]:
 class RunFilter:
     """Selects runs. The criteria are their states (all by default), the time at which they entered the state
     (`state_since`: from `since` on and before `until`, UTC seconds), and a text that their error contains, ignoring
-    case. `caught_up`: only runs that were enqueued because their occurrences were missed.
+    case. `caught_up`: only runs that were enqueued because their occurrences were missed. `discarded`: only runs that
+    were discarded, or none of them.
     """
 
     states: Collection[RunState] = tuple(RunState)
@@ -130,6 +139,7 @@ class RunFilter:
     until: float | None = None
     error: str | None = None
     caught_up: bool = False
+    discarded: bool | None = None
 
     @property
     def sifts(self) -> bool:
@@ -141,6 +151,7 @@ class RunFilter:
         return (
             run.state in self.states
             and (run.caught_up or not self.caught_up)
+            and (self.discarded is None or self.discarded is (run.discard is not None))
             and (self.since is None or state_since(run) >= self.since)
             and (self.until is None or state_since(run) < self.until)
             and (self.error is None or self.error.casefold() in (run.error or "").casefold())

@@ -1,4 +1,4 @@
-"""Operations: redrives and cancellations of many runs, which continue without their caller.
+"""Operations: redrives, discards and cancellations of many runs, which continue without their caller.
 
 An operation walks once over the runs that its filter selects, newest first, in pages. It covers the runs as they were
 at its creation: a run that dies again after its redrive is not redriven again.
@@ -57,6 +57,7 @@ class OperationKind(StrEnum):
 
     REDRIVE = "redrive"
     CANCEL = "cancel"
+    DISCARD = "discard"
 
 
 CANCELLED_IN_ORDER = (RunState.QUEUED, RunState.RETRYING, RunState.WAITING, RunState.RUNNING)
@@ -66,6 +67,7 @@ CANCELLED_IN_ORDER = (RunState.QUEUED, RunState.RETRYING, RunState.WAITING, RunS
 STATES: Mapping[OperationKind, tuple[RunState, ...]] = {
     OperationKind.REDRIVE: (RunState.DEAD,),
     OperationKind.CANCEL: CANCELLED_IN_ORDER,
+    OperationKind.DISCARD: (RunState.DEAD,),
 }
 """The states of the runs that an operation can handle, in the order in which it handles them."""
 
@@ -86,6 +88,7 @@ class Omission(StrEnum):
 
     JOB_DELETED = "job_deleted"
     NOTHING_TO_REDRIVE = "nothing_to_redrive"
+    NOT_DEAD = "not_dead"
     OUT_OF_SCOPE = "out_of_scope"
 
 
@@ -112,13 +115,13 @@ START = Position()
 class Operation:
     """An operation of a tenant. Instants are UTC seconds.
 
-    `expected` is the number of runs that the creator expects, for example from an estimate; it is only shown. `tags`
-    are the tags to which the creator's scopes were limited (None: not limited). `request` identifies the
-    request that created it, if it had an idempotency key. `page` is the number of pages that were handled, and
-    `position` the place where the next one starts. `done`: the number of runs to which the command was sent. `refused`:
-    the number of runs whose lane did not accept it. `skipped`: the number of other runs, by reason. `searched_to`: the
-    time (of the list) down to which the runs were handled. The next page starts at `continues_at`. `writer` identifies
-    the last writer of a page.
+    `note` is that of a discard. `expected` is the number of runs that the creator expects, for example from an
+    estimate; it is only shown. `tags` are the tags to which the creator's scopes were limited (None: not limited).
+    `request` identifies the request that created it, if it had an idempotency key. `page` is the number of pages that
+    were handled, and `position` the place where the next one starts. `done`: the number of runs to which the command
+    was sent. `refused`: the number of runs whose lane did not accept it. `skipped`: the number of other runs, by
+    reason. `searched_to`: the time (of the list) down to which the runs were handled. The next page starts at
+    `continues_at`. `writer` identifies the last writer of a page.
     """
 
     tenant: str
@@ -135,6 +138,7 @@ class Operation:
     per_minute: int | None = None
     limit: int | None = None
     expected: int | None = None
+    note: str | None = None
     tags: frozenset[str] | None = None
     request: str | None = None
     state: OperationState = OperationState.RUNNING
@@ -175,9 +179,9 @@ class Operation:
 
     @property
     def where(self) -> RunFilter:
-        """The filter for runs. Runs that died after the operation was created are not redriven."""
+        """The filter for runs. Runs that died after the operation was created are neither redriven nor discarded."""
         until: float | None = self.until
-        if self.kind is OperationKind.REDRIVE:
+        if self.kind is not OperationKind.CANCEL:
             now = self.created_at + INSTANT_SECONDS  # with the runs that died at that moment
             until = now if until is None else min(until, now)
         return RunFilter(self.states, self.since, until, self.error)
@@ -186,7 +190,7 @@ class Operation:
         """Return whether a run of the filter was to be handled when the operation was created. Runs that came due since
         then are not cancelled, unless they have not started: the walk passes each of these only once.
         """
-        if self.kind is OperationKind.REDRIVE or run.state is RunState.QUEUED:
+        if self.kind is not OperationKind.CANCEL or run.state is RunState.QUEUED:
             return True
         return run.due <= self.created_at
 

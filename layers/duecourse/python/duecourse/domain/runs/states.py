@@ -13,6 +13,8 @@ part may be absent.
 | SUCCEEDED | yes | | | |
 | DEAD, CANCELLED | ? | ? | | |
 | SKIPPED | ? | | | |
+
+A DEAD run also has the part `Discard` if it was discarded.
 """
 
 from __future__ import annotations
@@ -123,6 +125,17 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Discard:
+    """A dead run needs no further attention: since when (UTC seconds), and the caller who discarded it with which
+    note. `discarded_by` is None if the run was discarded because its job was deleted.
+    """
+
+    discarded_at: float
+    discarded_by: str | None = None
+    discard_note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Callback:
     """The callback of an attempt: the hash of its token, the time of the last written heartbeat (UTC seconds), and the
     `progress` (0 to 1) and `note` that heartbeats reported.
@@ -168,6 +181,7 @@ class StateParts(OfRun):
     failure: Failure | None = None
     deadlines: Deadlines | None = None
     wait: GateWait | None = None
+    discard: Discard | None = None
     cancel_requested: str | None = None
     redriven_at: float | None = None
     finished_at: float | None = None
@@ -341,12 +355,13 @@ class Succeeded(Final):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dead(Final):
-    """The run failed permanently, for this reason."""
+    """The run failed permanently, for this reason. A run with `discard` is not listed with the other dead runs."""
 
     state = RunState.DEAD
     reason: str = field()
     finished_at: float = field()
     failure: Failure | None = None
+    discard: Discard | None = None
     cancel_requested: str | None = None
 
 
@@ -369,7 +384,7 @@ class Skipped(Final):
     reason: str = field()
 
 
-_PART_NAMES = ("attempts", "failure", "deadlines", "wait")
+_PART_NAMES = ("attempts", "failure", "deadlines", "wait", "discard")
 AliveRun = TypeVar("AliveRun", bound=Alive)
 
 Run: TypeAlias = Queued | Running | Waiting | Retrying | Succeeded | Dead | Cancelled | Skipped

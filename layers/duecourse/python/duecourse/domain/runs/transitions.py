@@ -81,6 +81,7 @@ from duecourse.domain.runs.states import (
     Cancelled,
     Dead,
     Deadlines,
+    Discard,
     Failure,
     Final,
     GateWait,
@@ -872,7 +873,7 @@ def decide_dead_lettered(
     carried = wrote(request, run)
     match run:
         case Dead():
-            return _dead_already(request, run, context, now)
+            return _dead_already(request, job, run, context, now)
         case Succeeded() | Cancelled() | Skipped() if carried:
             return FollowUp(run, "the actions after its end may not have been completed")
         case Succeeded() | Cancelled() | Skipped():
@@ -893,8 +894,10 @@ def decide_dead_lettered(
             return Drop("its run waits for its callback")
 
 
-def _dead_already(request: StartRequest, run: Dead, context: AttemptContext, now: float) -> Decision:
-    """Decide on a message of a dead run. The message belongs in the dead-letter queue if it carries the run."""
+def _dead_already(request: StartRequest, job: JobSnapshot, run: Dead, context: AttemptContext, now: float) -> Decision:
+    """Decide on a message of a dead run. The message belongs in the dead-letter queue if it carries the run, and the
+    run was not discarded. The deletion of its job discards it: without a job, it cannot be redriven.
+    """
     if not wrote(request, run):
         if asked_again(request, run):
             return Reschedule(now, "a redrive was requested and has not been granted yet")
@@ -903,7 +906,16 @@ def _dead_already(request: StartRequest, run: Dead, context: AttemptContext, now
         return adopted(run, request, context)
     if not run.notified:
         return FollowUp(run, "its failure notification was not published")
+    if run.discard is not None:
+        return Drop("its run was discarded")
+    if job is not None and not isinstance(own_job(job, run), Job):
+        return Transition(discarded(run, Discard(now), context.fencing_token), run, "its job was deleted")
     return RetryLater(now, "its run is dead")
+
+
+def discarded(run: Dead, discard: Discard, token: str) -> Dead:
+    """Return a dead run that is no longer listed with the other dead runs. It can still be redriven."""
+    return replace(run, discard=discard, fencing_token=token)
 
 
 def _running(event: DeadLettered, job: JobSnapshot, run: Running, context: AttemptContext, now: float) -> Decision:

@@ -26,7 +26,7 @@ from duecourse.domain.runs.decision import (
     Transition,
     Withdraw,
 )
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.states import Dead, Discard, RunState
 from duecourse.domain.runs.transitions import decide
 from duecourse.messages import MessageError, OperationMessage, RunMessage, read_message
 from duecourse.ports import (
@@ -182,6 +182,11 @@ class ReconcileDeadLetters:
             case FollowUp(past, reason):
                 report.add("followed_up", reason=reason, **facts)
                 return self.effects.perform(item, past, job) is Disposition.ACK
+            case Transition(run=Dead(discard=Discard()) as discarded, previous=previous, reason=reason):
+                if self.parts.runs.write(discarded, previous) is not None:
+                    return False  # the next call decides about the record that was found
+                report.add("run_discarded", reason=reason, **facts)
+                return True
             case Transition():
                 if isinstance(self.transitions.write(item, decision, job), Conflict):
                     return False  # another message carries the run after all; the next call handles this

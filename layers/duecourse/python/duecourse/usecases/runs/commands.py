@@ -1,6 +1,6 @@
-"""Commands for runs: cancel, redrive, and the callbacks of programs that work on them.
+"""Commands for runs: cancel, redrive, discard, and the callbacks of programs that work on them.
 
-The API only enqueues a message; the worker decides. A heartbeat is written immediately.
+The API only enqueues a message; the worker decides. A heartbeat and a discard are written immediately.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, ProgressReport, decide_heartbeat
 from duecourse.domain.runs.operations import Omission, OperationKind
-from duecourse.domain.runs.states import Final, Run, Running, RunState, Succeeded, Waiting
+from duecourse.domain.runs.states import Dead, Final, Run, Running, RunState, Succeeded, Waiting
 from duecourse.domain.runs.transitions import own_job
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import WorkflowRef, read_ref
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from duecourse.settings import TableSettings
     from duecourse.stores.jobs import JobStore
     from duecourse.usecases.parts import Parts
+    from duecourse.usecases.runs.discards import Discards
 
 NAMED_RUNS = 5
 """The maximum number of run ids in a change record. Further runs are only counted."""
@@ -130,6 +131,7 @@ class ManyCommands:
     jobs: JobStore
     workflow_runs: WorkflowRuns
     orders: CommandSender
+    discards: Discards
 
     def send_many(
         self,
@@ -140,17 +142,18 @@ class ManyCommands:
         dry_run: bool = False,
         tags: frozenset[str] | None = None,
         operation: str | None = None,
+        note: str | None = None,
     ) -> ManyResult:
-        """Redrive these dead runs, or cancel these runs, none of which has ended. A dry run reads the same and sends
-        nothing. It ends early when its time is up, or when no message of a portion was accepted.
+        """Redrive or discard these dead runs, or cancel these runs, none of which has ended. A dry run reads the same
+        and changes nothing. It ends early when its time is up, or when no message of a portion was accepted.
 
-        Skipped are: dead runs whose job is deleted, and runs of workflows none of whose steps a redrive would start.
-        With `tags`, also runs of jobs without these tags, and runs in workflows with such jobs. A second redrive
-        message for a run is dropped. The change records name the `operation`.
+        Skipped are: runs to redrive whose job is deleted, or none of whose steps a redrive would start, and runs to
+        discard that are no longer dead. With `tags`, also runs of jobs without these tags, and runs in workflows with
+        such jobs. A second redrive message for a run is dropped. The change records name the `operation`, and a discard
+        stores the `note`.
 
         Raises LaneUnavailableError if no message was accepted.
         """
-        command, action = _COMMANDS[kind]
         until = self.orders.clock.now() + MANY_SECONDS
         done = sent = refused = 0
         skipped = Counter[Omission]()
@@ -162,8 +165,9 @@ class ManyCommands:
             if dry_run:
                 accepted = [True] * len(own)
             else:
-                self.jobs.note(self.orders.records(action, own, by, operation))
-                accepted = self.orders.send(command, own)
+                self.jobs.note(self.orders.records(_ACTIONS[kind], own, by, operation))
+                own, accepted, late = self._send(kind, own, by, note)
+                omissions += late
             sent, refused = sent + sum(accepted), refused + accepted.count(False)
             skipped.update(omissions)
             if own and not any(accepted):
@@ -174,10 +178,24 @@ class ManyCommands:
                 break
         return ManyResult(sent, refused, skipped, done)
 
+    def _send(
+        self, kind: OperationKind, runs: list[Run], by: str | None, note: str | None
+    ) -> tuple[list[Run], list[bool], list[Omission]]:
+        """Return the runs that were handled, which of them were accepted, and why others were not handled."""
+        match kind:
+            case OperationKind.REDRIVE:
+                return runs, self.orders.send(Redrive(), runs), []
+            case OperationKind.CANCEL:
+                return runs, self.orders.send(Cancel(CANCELLED), runs), []
+            case OperationKind.DISCARD:
+                own = [run for run in runs if self.discards.of(run, by, note) is not None]
+                return own, [True] * len(own), [Omission.NOT_DEAD] * (len(runs) - len(own))
 
-_COMMANDS: Mapping[OperationKind, tuple[Command, ChangeAction]] = {
-    OperationKind.REDRIVE: (Redrive(), ChangeAction.REDRIVEN),
-    OperationKind.CANCEL: (Cancel(CANCELLED), ChangeAction.CANCELLED),
+
+_ACTIONS: Mapping[OperationKind, ChangeAction] = {
+    OperationKind.REDRIVE: ChangeAction.REDRIVEN,
+    OperationKind.CANCEL: ChangeAction.CANCELLED,
+    OperationKind.DISCARD: ChangeAction.DISCARDED,
 }
 
 
@@ -194,7 +212,7 @@ class _Choice:
 
     def of(self, runs: Sequence[Run]) -> tuple[list[Run], list[Omission]]:
         """Return the runs that are chosen, and why each of the others is not."""
-        if self.kind is OperationKind.CANCEL and self.tags is None:
+        if self.kind is not OperationKind.REDRIVE and self.tags is None:
             return list(runs), []  # needs no job
         for job_id in {run.job_id for run in runs} - self.read.keys():
             self.read[job_id] = self.jobs.get(runs[0].tenant, job_id)
@@ -205,7 +223,7 @@ class _Choice:
     def _omission(self, run: Run, job: Job | None) -> Omission | None:
         if self.tags is not None and not self._reaches(run, job, self.tags):
             return Omission.OUT_OF_SCOPE
-        if self.kind is OperationKind.CANCEL:
+        if self.kind is not OperationKind.REDRIVE:
             return None
         if own_job(job, run) is None:  # there is no target
             return Omission.JOB_DELETED
@@ -213,10 +231,12 @@ class _Choice:
 
     def _reaches(self, run: Run, job: Job | None, tags: frozenset[str]) -> bool:
         """Return whether the job has one of the tags. A command for a run in a workflow can start or stop other steps,
-        so each job of the workflow must have one.
+        so each job of the workflow must have one. A discard cannot.
         """
         if job is None or tags.isdisjoint(job.tags):
             return False
+        if self.kind is OperationKind.DISCARD:
+            return True
         if run.workflow is not None:
             ref = read_ref(run.workflow)
         elif isinstance(job.target, WorkflowTarget):
@@ -270,6 +290,21 @@ class Commands(ManyCommands):
         self.jobs.note(self.orders.records(ChangeAction.REDRIVEN, [run], by))
         self.orders.send_one(Redrive(), run)
         return run
+
+    def discard(self, tenant: str, run_id: str, note: str | None = None, by: str | None = None) -> Dead:
+        """Discard a dead run, and return it as it is stored. Idempotent: the first discard and its note remain.
+
+        Raises RunUnknownError or NotDeadError.
+        """
+        run = self.runs.get(tenant, run_id)
+        if isinstance(run, Dead) and run.discard is not None:
+            return run
+        if isinstance(run, Dead):
+            self.jobs.note(self.orders.records(ChangeAction.DISCARDED, [run], by))
+            if (stored := self.discards.of(run, by, note)) is not None:
+                return stored
+            run = self.runs.get(tenant, run_id)
+        raise NotDeadError(run)
 
 
 DEFAULT_CODE = "callback.failed"

@@ -258,7 +258,8 @@ class RunSearch:
         page = FoundRuns((), None)
         if before is None or not (before.delayed and delayed):
             page, before = self._recorded(tenant, wanted, limit, before, job_id, tag), None
-        if page.following is not None or not delayed or wanted.error is not None or wanted.caught_up:
+        sifted = wanted.error is not None or wanted.caught_up or wanted.discarded
+        if page.following is not None or not delayed or sifted:
             return page
         left = limit - len(page.found)
         rest = self._delayed(tenant, wanted, max(left, 1), before, tag, charge)
@@ -310,7 +311,12 @@ class RunSearch:
         start = min(marks, key=lambda mark: mark.at, default=None)
         if job_id is not None and before is None:
             check_known(self.parts.runs, tenant, job_id, self.parts.jobs.get(tenant, job_id))
-        found = self.parts.runs.search(tenant, wanted.states, limit=reading + 1, before=start, job_id=job_id)
+        # Of all states, only DEAD runs can be discarded.
+        states = (RunState.DEAD,) if wanted.discarded else wanted.states
+        discarded = wanted.discarded is True
+        found = self.parts.runs.search(
+            tenant, states, limit=reading + 1, before=start, job_id=job_id, discarded=discarded
+        )
         since = wanted.since
         if since is not None:
             found = list(takewhile(lambda each: each.mark.at >= since, found))

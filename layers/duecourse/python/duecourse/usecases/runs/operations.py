@@ -343,6 +343,7 @@ class CarryOn:
                 by=operation.created_by,
                 tags=operation.tags,
                 operation=operation.id,
+                note=operation.note,
             )
         except LaneUnavailableError:
             return self._later(received, report, "the queues accept no messages")

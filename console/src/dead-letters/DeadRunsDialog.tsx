@@ -15,23 +15,54 @@ import { amountOf, type Choice, perMinute } from "../operations/texts";
 import { create, estimate } from "../operations/useOperations";
 import { ProblemBox } from "../shared/ProblemBox";
 import { useAction } from "../shared/useAction";
-import { type Plan, type Redrive, useRedrive } from "./useRedrive";
+import { NoteField } from "./NoteField";
+import { type Course, type Kind, type Plan, useDeadRuns } from "./useDeadRuns";
 
 const FASTEST = 1_000;
 
-/** Shows the number of runs, and prompts for the pace. */
-export default function RedriveDialog({ plan, close }: { plan: Plan; close(): void }) {
-  if ("choice" in plan) return <Filtered name={plan.name} choice={plan.choice} close={close} />;
-  return <Selected name={plan.name} runs={plan.runs} close={close} />;
+const TEXTS: Record<Kind, { verb: string; noun: string; done: string; Done: string; effect: string }> = {
+  redrive: {
+    verb: "Redrive",
+    noun: "redrive",
+    done: "redriven",
+    Done: "Redriven",
+    effect: ", each with a new set of attempts",
+  },
+  discard: {
+    verb: "Discard",
+    noun: "discard",
+    done: "discarded",
+    Done: "Discarded",
+    effect: ": they stay dead, and are no longer listed here",
+  },
+};
+
+/** Shows the number of runs, and prompts for the pace, and for the note of a discard. */
+export default function DeadRunsDialog({ plan, close }: { plan: Plan; close(): void }) {
+  if ("choice" in plan)
+    return <Filtered kind={plan.kind} name={plan.name} choice={plan.choice} close={close} />;
+  return <Selected kind={plan.kind} name={plan.name} runs={plan.runs} close={close} />;
 }
 
 /** All runs of a filter, in an operation. */
-function Filtered({ name, choice, close }: { name: string; choice: Choice; close(): void }) {
+function Filtered({
+  kind,
+  name,
+  choice,
+  close,
+}: {
+  kind: Kind;
+  name: string;
+  choice: Choice;
+  close(): void;
+}) {
   const pace = usePace();
+  const note = useNote(kind);
+  const texts = TEXTS[kind];
   const notices = useNotices();
   const [key] = useState(freshKey);
   const found = useQuery({
-    queryKey: ["redrive", choice],
+    queryKey: [kind, choice],
     queryFn: ({ signal }) => estimate(choice, signal),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
@@ -40,19 +71,21 @@ function Filtered({ name, choice, close }: { name: string; choice: Choice; close
   const nothing = found.data?.runs === 0;
   const body = {
     ...choice,
+    note: note.value,
     per_minute: perMinute(pace.value),
     expected: found.data?.more === false ? found.data.runs : null,
   };
-  const action = useAction("Redrive", () => create(body, key), {
+  const action = useAction(texts.verb, () => create(body, key), {
     done() {
       notices.done(
-        `The redrive of ${total} has started. It continues if you leave this page; its progress is on the page Dead letters.`,
+        `The ${texts.noun} of ${total} has started. It continues if you leave this page; its progress is on the page Dead letters.`,
       );
       close();
     },
   });
   return (
     <Frame
+      kind={kind}
       name={name}
       close={close}
       error={action.error ?? found.error}
@@ -69,7 +102,7 @@ function Filtered({ name, choice, close }: { name: string; choice: Choice; close
               disabledReason={pace.wrong}
               onClick={() => action.run()}
             >
-              {`Redrive ${total}`}
+              {`${texts.verb} ${total}`}
             </Button>
           )}
         </>
@@ -80,30 +113,44 @@ function Filtered({ name, choice, close }: { name: string; choice: Choice; close
         <Box>
           {nothing
             ? "There are no dead runs."
-            : `${total} will be redriven, each with a new set of attempts. Runs that die again are not redriven again.`}
+            : `${total} will be ${texts.done}${texts.effect}. Runs that die later are not ${texts.done}.`}
         </Box>
       )}
+      {total !== null && !nothing && note.field}
       {total !== null && !nothing && pace.field}
     </Frame>
   );
 }
 
 /** These runs, one request each. */
-function Selected({ name, runs, close }: { name: string; runs: readonly string[]; close(): void }) {
-  const redrive = useRedrive(runs);
+function Selected({
+  kind,
+  name,
+  runs,
+  close,
+}: {
+  kind: Kind;
+  name: string;
+  runs: readonly string[];
+  close(): void;
+}) {
+  const note = useNote(kind);
+  const course = useDeadRuns(kind, runs, note.value);
+  const texts = TEXTS[kind];
   const pace = usePace();
-  const { phase } = redrive;
-  const begun = redrive.sent + redrive.refusals.length > 0;
+  const { phase } = course;
+  const begun = course.sent + course.refusals.length > 0;
   const total = amountOf({ runs: runs.length, more: false });
   return (
     <Frame
+      kind={kind}
       name={name}
       close={close}
-      error={redrive.error}
+      error={course.error}
       buttons={
         <>
           {phase === "running" ? (
-            <Button onClick={redrive.stop}>Stop</Button>
+            <Button onClick={course.stop}>Stop</Button>
           ) : (
             <Button variant={phase === "done" ? "primary" : "link"} onClick={close}>
               {phase === "done" || begun ? "Close" : "Cancel"}
@@ -114,31 +161,36 @@ function Selected({ name, runs, close }: { name: string; runs: readonly string[]
               variant="primary"
               disabled={pace.wrong !== undefined}
               disabledReason={pace.wrong}
-              onClick={() => redrive.begin(pace.value)}
+              onClick={() => course.begin(pace.value)}
             >
-              {begun ? "Continue" : `Redrive ${total}`}
+              {begun ? "Continue" : `${texts.verb} ${total}`}
             </Button>
           )}
         </>
       }
     >
-      {!begun && phase === "ready" && <Box>{total} will be redriven, each with a new set of attempts.</Box>}
+      {!begun && phase === "ready" && <Box>{`${total} will be ${texts.done}${texts.effect}.`}</Box>}
+      {!begun && phase === "ready" && note.field}
       {phase === "ready" && pace.field}
-      {(begun || phase === "running") && <Course redrive={redrive} total={runs.length} />}
+      {(begun || phase === "running") && <Shown kind={kind} course={course} total={runs.length} />}
       {phase === "running" && (
-        <Box color="text-body-secondary">If you close this dialog or leave the page, the redrive stops.</Box>
+        <Box color="text-body-secondary">
+          If you close this dialog or leave the page, the {texts.noun} stops.
+        </Box>
       )}
     </Frame>
   );
 }
 
 function Frame({
+  kind,
   name,
   close,
   error,
   buttons,
   children,
 }: {
+  kind: Kind;
   name: string;
   close(): void;
   error: unknown;
@@ -148,7 +200,7 @@ function Frame({
   return (
     <Modal
       visible
-      header="Redrive dead runs"
+      header={`${TEXTS[kind].verb} dead runs`}
       onDismiss={({ detail }) => detail.reason !== "overlay" && close()}
       footer={
         <Box float="right">
@@ -187,14 +239,22 @@ function usePace() {
   return { value, wrong, field };
 }
 
-function Course({ redrive, total }: { redrive: Redrive; total: number }) {
-  const { phase, sent, refusals } = redrive;
+/** The note of a discard; a redrive has none. */
+function useNote(kind: Kind) {
+  const [text, setText] = useState("");
+  const field = kind === "discard" && <NoteField value={text} change={setText} />;
+  return { value: text === "" ? null : text, field };
+}
+
+function Shown({ kind, course, total }: { kind: Kind; course: Course; total: number }) {
+  const { phase, sent, refusals } = course;
+  const { done, Done } = TEXTS[kind];
   const refused = refusals.length;
-  const said = `${sent} redriven${refused > 0 ? `, ${refused} not redriven` : ""}`;
+  const said = `${sent} ${done}${refused > 0 ? `, ${refused} not ${done}` : ""}`;
   return (
     <SpaceBetween size="xs">
       <ProgressBar
-        label="Redriven"
+        label={Done}
         value={phase === "done" ? 100 : ((sent + refused) / Math.max(total, sent + refused, 1)) * 100}
         status={phase === "done" ? (refused > 0 ? "error" : "success") : "in-progress"}
         additionalInfo={
@@ -203,7 +263,7 @@ function Course({ redrive, total }: { redrive: Redrive; total: number }) {
         resultText={said}
       />
       {refused > 0 && (
-        <ExpandableSection headerText="Runs that could not be redriven" defaultExpanded={refused <= 5}>
+        <ExpandableSection headerText={`Runs that could not be ${done}`} defaultExpanded={refused <= 5}>
           <ul>
             {refusals.map((each) => (
               <li key={each.what} className="text">

@@ -5,10 +5,13 @@ import type { Choice } from "../operations/texts";
 import { sendEach } from "./each";
 import { paced, type Refusal } from "./paced";
 
-/** Which dead runs: these, or all that a filter selects, in an operation. */
-export type Plan = { name: string } & ({ runs: readonly string[] } | { choice: Choice });
+/** What is done with dead runs. */
+export type Kind = "redrive" | "discard";
 
-export interface Redrive {
+/** Which dead runs: these, or all that a filter selects, in an operation. */
+export type Plan = { kind: Kind; name: string } & ({ runs: readonly string[] } | { choice: Choice });
+
+export interface Course {
   /** `ready` to begin or to go on, `running`, `done`. */
   phase: "ready" | "running" | "done";
   sent: number;
@@ -18,16 +21,20 @@ export interface Redrive {
   stop(): void;
 }
 
-/** Redrives some runs at a pace until it is stopped or the page is left. */
-export function useRedrive(runs: readonly string[]): Redrive {
-  const [phase, setPhase] = useState<Redrive["phase"]>("ready");
+/** Redrives or discards some runs at a pace until it is stopped or the page is left. `note` is that of a discard. */
+export function useDeadRuns(kind: Kind, runs: readonly string[], note: string | null): Course {
+  const [phase, setPhase] = useState<Course["phase"]>("ready");
   const [done, setDone] = useState({ sent: 0, refusals: [] as readonly Refusal[] });
   const [error, setError] = useState<unknown>(null);
   const stopping = useRef(new AbortController());
   const send = useMemo(
     () =>
-      sendEach(runs, (run_id) => fetcher.POST("/v1/runs/{run_id}/redrive", { params: { path: { run_id } } })),
-    [runs],
+      sendEach(runs, (run_id) =>
+        kind === "redrive"
+          ? fetcher.POST("/v1/runs/{run_id}/redrive", { params: { path: { run_id } } })
+          : fetcher.POST("/v1/runs/{run_id}/discard", { params: { path: { run_id } }, body: { note } }),
+      ),
+    [kind, runs, note],
   );
   const client = useQueryClient();
 
