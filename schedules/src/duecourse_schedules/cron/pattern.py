@@ -79,7 +79,7 @@ class DayTimes:
         walls = list[int]()
         for first in firsts:
             start = first - self.first
-            second = max(self.first_from(wall - start), self.first)
+            second = self.first_from(wall - start)
             if self.seconds is not None:
                 return [start + second]
             begin = bisect_left(self.table, second)
@@ -122,6 +122,7 @@ class Pattern(Protocol):
 
     """
 
+    __slots__ = ()
     endless: bool
 
     def first_from(self, wall: int) -> int | None:
