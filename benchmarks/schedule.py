@@ -1,13 +1,15 @@
-"""Compare the rate of next-occurrence calls with croniter (parsed once), cronsim and croner, in the same run.
+"""Compare the rate of next-occurrence calls with croniter (parsed once), croniter-rs, cronsim and croner, in the same
+run.
 
     python -m benchmarks.schedule [--json]
 
 Every implementation does the same work: rows of RUN calls from START, each for the occurrence after the last. Parsing
 is not measured, and the best of REPEATS counts. croner is measured in Node, without the start of Node. If
-`node_modules/croner` is missing, croner is omitted, and the result has a note.
+`node_modules/croner` or the package croniter-rs is missing, it is omitted, and the result has a note. croniter-rs is
+written in Rust, and does not know changes of clocks: it computes every row in UTC.
 
-Budgets (benchmarks/README.md): at least 10 times croniter on common expressions, faster than each of the others, and
-no call above 5 ms.
+Budgets (benchmarks/README.md): at least 10 times croniter on common expressions, faster than each of the others, at
+most 40 µs for an expression that is compiled and asked once, and no call above 5 ms.
 """
 
 from __future__ import annotations
@@ -27,6 +29,11 @@ from zoneinfo import ZoneInfo
 from croniter import croniter
 from cronsim import CronSim
 
+try:
+    from croniter_rs import croniter as croniter_rs
+except ImportError:
+    croniter_rs = None
+
 from benchmarks.about import about
 from duecourse_schedules import TZDATA_VERSION, ScheduleSpec, compile_schedule
 from duecourse_schedules.schedule import forget
@@ -36,6 +43,8 @@ RUN = 100
 ROWS = 20
 REPEATS = 5
 WORST_MILLISECONDS = 5
+UNSEEN_MICROSECONDS = 40
+UNSEEN_REPEATS = 200
 ROOT = Path(__file__).resolve().parent.parent
 
 EXPRESSIONS = [
@@ -60,6 +69,8 @@ HARD = [
     ("cron(0 0 1 1 ? 2199)", "Europe/Berlin", "next", 0),
     ("* * * * * *", "Pacific/Apia", "next", 200_000_000_000),
 ]
+
+_NO_RUST = "croniter-rs left out: not installed (pip install croniter-rs)"
 
 CRONER = """
 const {Cron} = require('croner');
@@ -99,6 +110,18 @@ def croniters(expression: str, timezone: str, rows: int) -> Callable[[], None]:
     """Return the same work with croniter, with one parsed iterator per row."""
     start = datetime.fromtimestamp(START, ZoneInfo(timezone))
     iterators = [croniter(expression, start) for _ in range(rows)]
+
+    def work() -> None:
+        for iterator in iterators:
+            for _ in range(RUN):
+                iterator.get_next(float)
+
+    return work
+
+
+def croniters_rs(expression: str, _timezone: str, rows: int) -> Callable[[], None]:
+    """Return the same work with croniter-rs, in UTC, with one parsed iterator per row."""
+    iterators = [croniter_rs(expression, START) for _ in range(rows)]
 
     def work() -> None:
         for iterator in iterators:
@@ -172,6 +195,23 @@ def worst() -> list[dict[str, Any]]:
     return found
 
 
+def unseen() -> list[dict[str, Any]]:
+    """Return the microseconds to compile each of EXPRESSIONS and to find its first occurrence, if no field of it was
+    seen before. Only its zone is known.
+    """
+    found = []
+    for expression, timezone in EXPRESSIONS:
+        taken = []
+        for _ in range(UNSEEN_REPEATS):
+            forget()
+            compile_schedule(ScheduleSpec("7 7 7 7 *", timezone)).next(START)
+            begin = perf_counter()
+            compile_schedule(ScheduleSpec(expression, timezone)).next(START)
+            taken.append((perf_counter() - begin) * 1_000_000)
+        found.append({"expression": expression, "timezone": timezone, "microseconds": round(min(taken), 1)})
+    return found
+
+
 def measure() -> dict[str, Any]:
     """Return the complete result, as printed with --json. Rates are calls per second."""
     version_of_croner, croner_rates, note = croner()
@@ -180,6 +220,7 @@ def measure() -> dict[str, Any]:
         rates: dict[str, float | None] = {
             "duecourse": rate(ours, case, ROWS),
             "croniter": rate(croniters, case, 1),
+            "croniter-rs": None if croniter_rs is None else rate(croniters_rs, case, ROWS),
             "cronsim": rate(cronsims, case, 2),
             "croner": croner_rate,
         }
@@ -193,17 +234,19 @@ def measure() -> dict[str, Any]:
                 "fastest": (rates["duecourse"] or 0) > max(others),
             }
         )
-    hard = worst()
-    head = about("schedule", ["croniter", "cronsim"])
+    hard, first = worst(), unseen()
+    head = about("schedule", ["croniter", "cronsim", *([] if croniter_rs is None else ["croniter-rs"])])
     head["versions"] |= {"tzdata": TZDATA_VERSION, "croner": version_of_croner}
     return {
         **head,
-        "notes": [note] if note else [],
+        "notes": [*([note] if note else []), *([_NO_RUST] if croniter_rs is None else [])],
         "expressions": rows,
+        "unseen": first,
         "worst": hard,
         "budgets": {
             "ten_times_croniter": all(row["times_croniter"] >= 10 for row in rows),
             "fastest": all(row["fastest"] for row in rows),
+            "unseen_within_40_us": all(row["microseconds"] <= UNSEEN_MICROSECONDS for row in first),
             "worst_within_5_ms": all(row["milliseconds"] <= WORST_MILLISECONDS for row in hard),
         },
     }
@@ -211,12 +254,14 @@ def measure() -> dict[str, Any]:
 
 def table(result: dict[str, Any]) -> str:
     """Return the result as a readable table."""
-    names = ["duecourse", "croniter", "cronsim", "croner"]
+    names = ["duecourse", "croniter", "croniter-rs", "cronsim", "croner"]
     lines = [f"{'calls per second':38}" + "".join(f"{name:>12}" for name in names) + f"{'x croniter':>12}"]
     for row in result["expressions"]:
         rates = row["calls_per_second"]
         cells = "".join(f"{rates[name]:>12,}" if rates[name] else f"{'-':>12}" for name in names)
         lines.append(f"{row['expression'] + '  ' + row['timezone']:38}{cells}{row['times_croniter']:>12}")
+    lines.append("")
+    lines += [f"{row['expression']:38}{row['microseconds']:>9} us, first call" for row in result["unseen"]]
     lines.append("")
     lines += [f"{row['expression']:38}{row['milliseconds']:>9} ms, cold ({row['timezone']})" for row in result["worst"]]
     lines += ["", *result["notes"]]

@@ -378,7 +378,7 @@ def moved_day(days: Days, step: int, day: int) -> int | None:
     return at
 
 
-class Moved:
+class Moved(Pattern):
     """A pattern whose occurrences on excluded days move, at the same time of day, to the nearest day that is not
     excluded: with `step` -1 to an earlier day, with 1 to a later day.
 

@@ -8,6 +8,7 @@ import re
 from datetime import date
 
 from duecourse_schedules.cron.cron import DAY, EPOCH, length_of
+from duecourse_schedules.cron.pattern import Pattern
 from duecourse_schedules.error import ScheduleError, refuse, shown
 from duecourse_schedules.instant import Moment, iso, parse_moment, spaced
 from duecourse_schedules.zones.zone import FAR
@@ -56,7 +57,7 @@ class Rate:
         return self.seconds // UNITS[unit], unit
 
 
-class CalendarRate:
+class CalendarRate(Pattern):
     """An interval of days or months on the wall clock. It is also the pattern of its wall times (pattern.py).
 
     Every interval counts from the start. A month without the day of the start uses its last day.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -15,7 +16,16 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Literal
 
-from duecourse_schedules.cron.cron import DAY, Cron, canonical_cron, cron_words, parse_cron, parse_eventbridge
+from duecourse_schedules.cron.cron import (
+    DAY,
+    Cron,
+    canonical_cron,
+    cron_words,
+    day_set,
+    field_values,
+    parse_cron,
+    parse_eventbridge,
+)
 from duecourse_schedules.cron.pattern import Pattern, pattern_of
 from duecourse_schedules.error import ScheduleError, refuse, shown
 from duecourse_schedules.exclusions import (
@@ -33,7 +43,6 @@ from duecourse_schedules.open_times import Wanted, time_at, times_of
 from duecourse_schedules.rate import CalendarRate, Rate, parse_rate, parse_repeating, rate_words
 from duecourse_schedules.zones.zone import (
     FAR,
-    Piece,
     Timeline,
     ZoneSource,
     cycles_beyond,
@@ -178,14 +187,15 @@ class Schedule(ABC):
 class WallSchedule(Schedule):
     """Wall times on the clock of a zone."""
 
-    __slots__ = ("_first_from", "_pattern", "_piece", "timeline")
+    __slots__ = ("_known", "_pattern", "timeline")
 
     def __init__(self, spec: ScheduleSpec, pattern: Pattern, timeline: Timeline) -> None:
         super().__init__(spec)
         self.timeline = timeline
         self._pattern = pattern
-        self._first_from = pattern.first_from
-        self._piece: Piece = (0, 0, 0, 0)
+        # Consecutive occurrences, and the instants from which one of them is the next (low <= after < high). It is one
+        # tuple, replaced as a whole, because threads share the schedule.
+        self._known: tuple[int, int, Sequence[int]] = (LATEST, LATEST, ())
 
     @property
     def pattern(self) -> Pattern:
@@ -193,33 +203,37 @@ class WallSchedule(Schedule):
         return self._pattern
 
     def next(self, after: int) -> int | None:
-        """Return the first occurrence strictly after ``after``. Fast while the offset of the zone is unchanged."""
-        if after < self._start:
-            after = self._start
-        low, high, offset, _ = self._piece
+        """Return the first occurrence strictly after ``after``. Fast for occurrences that follow each other."""
+        low, high, known = self._known
         if low <= after < high:
-            # The usual case: the offset is the same as in the last call, so a plain shift is sufficient.
-            wall = self._first_from(after + offset + 1)
-            if wall is not None and wall < high + offset:
-                at = wall - offset
-                return at if at < self._end else None
-        return self._next_across(after)
+            return known[bisect_right(known, after)]
+        begin = max(after, self._start)
+        if after == high and (known := self._several(begin)):
+            self._known = after, known[-1], known
+            return known[0]
+        at = self._first(begin)
+        if at is not None:
+            self._known = after, at, (at,)
+        return at
 
-    def _next_across(self, after: int) -> int | None:
-        """Return the next occurrence if it may be after a change of the zone's offset."""
+    def _several(self, after: int) -> list[int]:
+        """Return the next occurrences. Empty if they are not found with little work."""
+        if after >= FAR:
+            return []
+        found = self.timeline.several(self._pattern, after)
+        return found[: bisect_left(found, min(self._end, FAR))]
+
+    def _first(self, after: int) -> int | None:
+        """Return the next occurrence."""
         if after >= LATEST:
             return None
         beyond = cycles_beyond(after)
         if beyond and not self._pattern.endless:
             return None
         found = self.timeline.next(self._pattern, after - beyond)
-        if found is None:
+        if found is None or found + beyond >= self._end:
             return None
-        at, (low, high, offset, gap) = found
-        if not beyond:
-            self._piece = (low, min(high, FAR), offset, gap)
-        at += beyond
-        return at if at < self._end else None
+        return found + beyond
 
 
 class CronSchedule(WallSchedule):
@@ -484,7 +498,7 @@ def compile_schedule(spec: ScheduleSpec, zones: ZoneSource = load_zone) -> Sched
 
 def forget() -> None:
     """Clear all caches, including the zones, so that a cold start can be measured."""
-    for kept in (occurrences_of, _compiled, understand, _pattern, load_timeline, load_zone):
+    for kept in (occurrences_of, _compiled, understand, _pattern, field_values, day_set, load_timeline, load_zone):
         kept.cache_clear()
 
 

@@ -7,6 +7,7 @@
 """
 
 from datetime import datetime
+from itertools import islice, pairwise
 from random import Random
 
 import pytest
@@ -16,7 +17,7 @@ from duecourse_schedules import TZDATA_VERSION, ScheduleError, load_zone, zone_n
 from duecourse_schedules.schedule import forget
 from duecourse_schedules.zones.zone import YearlyRule, parse_tzif
 from schedules.tests.support.schedule_oracle import EPOCH, wall_clock
-from schedules.tests.support.schedules import instants, local, refusal, schedule, utc
+from schedules.tests.support.schedules import instants, local, refusal, schedule, to_iso, utc
 
 ZONES = sorted(zone_names())
 
@@ -421,3 +422,25 @@ def test_zones_suggested_offset_has_the_requested_time() -> None:
         detail = refusal("0 9 * * *", f"GMT{hours:+d}").detail
         zone = detail.partition("did you mean ")[2].partition("?")[0]
         assert load_zone(zone).offset(0) == hours * 3600
+
+
+@pytest.mark.parametrize("rules", [{}, {"dst_gap": "skip", "dst_fold": "second"}, {"dst_fold": "both"}])
+@pytest.mark.parametrize(
+    "expression", ["0 9 * * MON#1", "30 2 L * *", "*/30 0-3 * * 6,0", "15 2 * * *", "45 1,2 1-9 3-11 *", "@yearly"]
+)
+@pytest.mark.parametrize(
+    "zone", ["America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "Africa/Casablanca", "Asia/Tokyo"]
+)
+def test_zones_occurrences_in_a_row_are_those_that_are_requested_one_by_one(zone, expression, rules):
+    in_a_row = list(islice(schedule(expression, zone, **rules).upcoming(utc("2009-01-01 00:00")), 400))
+    assert in_a_row == sorted(set(in_a_row))
+    alone = schedule(expression, zone, **rules)
+    for at, following in pairwise(in_a_row):
+        alone.next(0)  # the next request does not follow this one
+        assert alone.next(at) == following
+
+
+def test_zones_occurrences_in_a_row_end_with_the_window():
+    monthly = schedule("0 9 1 * *", "Europe/Berlin", start=utc("2026-02-01 00:00"), end=utc("2026-05-01 00:00"))
+    for _ in range(2):
+        assert [to_iso(at)[:10] for at in monthly.upcoming(0)] == ["2026-02-01", "2026-03-01", "2026-04-01"]

@@ -194,9 +194,13 @@ class RunMessage(OfRun):
 
     def to_json(self) -> str:
         """Return the message body, without empty fields."""
-        body = {
-            name: value for name, read in _READ.items() if (value := read(self)) is not None and not _is_empty(value)
+        body: dict[str, Any] = {
+            name: value
+            for name, value in zip(_WRITTEN, _read(self), strict=True)
+            if value is not None and value is not False and value not in ("", ())
         }
+        if self.wait_priority:
+            body["wait_priority"] = self.wait_priority
         command = self.command
         if not isinstance(command, StartAttempt):  # most messages start an attempt
             said = {name: getattr(command, name) for name in _COMMAND_FIELDS[type(command)]}
@@ -303,10 +307,6 @@ def message_about(run: Run, command: Command, *, now: float, nonce: str) -> RunM
     )
 
 
-def _is_empty(value: object) -> bool:
-    return value is False or value in ("", ())
-
-
 def read_message(body: str) -> RunMessage | OperationMessage:
     """Parse a message body of a lane. Unknown fields are ignored. Raises MessageError, with the field."""
     raw = _parsed(body)
@@ -411,11 +411,8 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
 }
 _IDENTITY = frozenset(field.name for field in fields(RunIdentity) if field.init)
 _OF_COMMANDS = frozenset(name for names in _COMMAND_FIELDS.values() for name in names)
-_READ: dict[str, Callable[[RunMessage], Any]] = {
-    name: attrgetter(f"identity.{name}" if name in _IDENTITY else name)
-    for name in _FIELDS
-    if name != "kind" and name not in _OF_COMMANDS
-} | {"wait_priority": lambda message: message.wait_priority or None}
+_WRITTEN = tuple(name for name in _FIELDS if name not in {"kind", "wait_priority", *_OF_COMMANDS})
+_read = attrgetter(*(f"identity.{name}" if name in _IDENTITY else name for name in _WRITTEN))
 _REQUIRED = _FIELDS.keys() & {
     field.name for field in (*fields(RunIdentity), *fields(RunMessage)) if field.default is MISSING
 }

@@ -91,6 +91,8 @@ class Field:
         step = self._step(step_text, item) if slash else 1
         if base == "*":
             low, high = self.low, self.low + self.size - 1
+            if step == 1:
+                return (1 << self.size) - 1 << low
         elif "-" in base:
             low, high = self._range(base, item, wraps)
         else:
@@ -214,6 +216,8 @@ class DaysOfMonth:
         ``off`` is the set of days that are not working days, in addition to Saturdays and Sundays.
         """
         bits = (self.numbers >> 1) & ((1 << length) - 1)
+        if self.every:
+            return bits
         for back in members(self.from_end):
             if back < length:
                 bits |= 1 << (length - 1 - back)
@@ -264,6 +268,8 @@ class DaysOfWeek:
 
     def mask(self, length: int, first: int) -> int:
         """Return the days that match in a month of this length that begins on weekday ``first``. Bit 0 is day 1."""
+        if self.every:
+            return (1 << length) - 1
         bits = 0
         for weekday in members(self.weekdays):
             bits |= _WEEKLY << ((weekday - first) % 7)
@@ -320,6 +326,17 @@ class DaySet:
         """Return the same as ``mask``, without the cache. ``off`` is the same as in ``DaysOfMonth.mask``."""
         month, week = self.of_month.mask(length, first, off), self.of_week.mask(length, first)
         return month & week if self.both else month | week
+
+
+@lru_cache(maxsize=2_048)
+def day_set(day_of_month: str, day_of_week: str, eventbridge: bool) -> DaySet:
+    """Parse the two day fields, in upper case. Cached, since many expressions have the same days, and share their
+    masks. Raises ScheduleError.
+    """
+    week_field = EVENTBRIDGE_DAY_OF_WEEK if eventbridge else DAY_OF_WEEK
+    return DaySet(
+        parse_days_of_month(day_of_month, eventbridge), parse_days_of_week(day_of_week, week_field, eventbridge)
+    )
 
 
 @lru_cache
@@ -561,16 +578,15 @@ class Cron:
 
     def __init__(self, fields: tuple[str, ...], eventbridge: bool) -> None:
         second, minute, hour, day_of_month, month, day_of_week, year = fields
-        week_field = EVENTBRIDGE_DAY_OF_WEEK if eventbridge else DAY_OF_WEEK
         self.fields = fields
         self.eventbridge = eventbridge
         wraps = eventbridge  # ranges may wrap, except ranges of years
-        self.seconds = _values(second, SECOND, wraps)
-        self.minutes = _values(minute, MINUTE, wraps)
-        self.hours = _values(hour, HOUR, wraps)
-        self.months = _values(month, MONTH, wraps)
-        self.days = DaySet(parse_days_of_month(day_of_month, wraps), parse_days_of_week(day_of_week, week_field, wraps))
-        self.years = None if year == "*" else _values(year, YEAR) >> YEAR.low
+        self.seconds = field_values(second, SECOND, wraps)
+        self.minutes = field_values(minute, MINUTE, wraps)
+        self.hours = field_values(hour, HOUR, wraps)
+        self.months = field_values(month, MONTH, wraps)
+        self.days = day_set(day_of_month, day_of_week, eventbridge)
+        self.years = None if year == "*" else field_values(year, YEAR) >> YEAR.low
         self.interval = "*" in (second[0], minute[0], hour[0])
 
 
@@ -626,7 +642,11 @@ def parse_eventbridge(text: str) -> Cron:
     return _possible(Cron(("0", *fields), eventbridge=True))
 
 
-def _values(text: str, field: Field, wraps: bool = False) -> int:
+@lru_cache(maxsize=2_048)
+def field_values(text: str, field: Field, wraps: bool = False) -> int:
+    """Return the values of a field as bits. Cached, since most expressions consist of fields of others. Raises
+    ScheduleError.
+    """
     bits = 0
     for item in text.split(","):
         bits |= field.values(item, wraps)
@@ -639,9 +659,9 @@ def _possible(cron: Cron) -> Cron:
         return cron
     if cron.years is None:
         # Every month except February always has the same length. Each length meets every first weekday in some year.
-        shapes = {(length, first) for month in members(cron.months) for length in lengths(month) for first in range(7)}
+        shapes = ((length, first) for month in members(cron.months) for length in lengths(month) for first in range(7))
     else:
-        shapes = {shape(1970 + year, month) for year in members(cron.years) for month in members(cron.months)}
+        shapes = (shape(1970 + year, month) for year in members(cron.years) for month in members(cron.months))
     if not any(cron.days.mask(length, first) for length, first in shapes):
         raise refuse(
             f"no year contains this day: day of month {cron.fields[3]}, month {cron.fields[4]}, "

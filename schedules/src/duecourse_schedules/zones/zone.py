@@ -20,7 +20,7 @@ at which a plain match fires, and the gap that its beginning closes.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from datetime import date
 from functools import lru_cache
@@ -325,9 +325,33 @@ class Timeline:
                 found.add(low + beyond)
         return tuple(sorted(found))
 
-    def next(self, pattern: Pattern, after: int) -> tuple[int, Piece] | None:
-        """Return the first instant after `after` (before FAR) at which a pattern fires, and the piece of the zone's
-        history that contains it. Return None if there is no such instant before the horizon.
+    def several(self, pattern: Pattern, after: int) -> list[int]:
+        """Return the first instants after `after` (before FAR) at which a pattern fires, in order: those that are found
+        with little work, which may be none.
+        """
+        index, starts = self.zone.index(after + 1), self.zone.starts
+        low, high, offset, gap = self.piece(index)
+        first = wall = after + 1 + offset if after >= low else gap
+        walls = pattern.several_from(first)
+        count, found = len(walls), list[int]()
+        while count and first <= wall <= walls[-1]:
+            begin = bisect_left(walls, wall)
+            end = bisect_left(walls, high + offset, begin)
+            if begin < end and walls[begin] < low + offset:
+                found.append(low)  # all wall times in a gap are the same instant
+                begin = bisect_right(walls, low + offset, begin, end)
+            found += [each - offset for each in walls[begin:end]]
+            index += 1
+            if end == count or index == len(starts):
+                break
+            if index not in self._pieces:
+                self.zone.index(starts[index])
+            low, high, offset, wall = self.piece(index)
+        return found
+
+    def next(self, pattern: Pattern, after: int) -> int | None:
+        """Return the first instant after `after` (before FAR) at which a pattern fires. Return None if there is none
+        before the horizon.
         """
         zone = self.zone
         at = after + 1
@@ -335,8 +359,7 @@ class Timeline:
         index = zone.index(at)
         asked, answer = 0, -1  # the last search: no match from wall time ``asked`` until ``answer``
         while True:
-            piece = self.piece(index)
-            low, high, offset, gap = piece
+            low, high, offset, gap = self.piece(index)
             wall = at + offset if at > low else gap
             if not asked <= wall <= answer:
                 found = pattern.first_from(wall)
@@ -344,7 +367,7 @@ class Timeline:
                     return None
                 asked, answer = wall, found
             if answer - offset < high:
-                return max(answer - offset, low), piece
+                return max(answer - offset, low)
             at = zone.end(index)
             if at == NEVER_AFTER or (pattern.endless and at > limit):
                 return None

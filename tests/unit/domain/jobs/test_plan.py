@@ -6,7 +6,7 @@
 - What a dispatcher does with a cursor that nobody has come to in time.
 """
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -20,12 +20,13 @@ from duecourse.domain.jobs.cursor import (
     Cursor,
     Firing,
     Plan,
+    PlannedResume,
     SkippedRange,
     cursor_for,
     plan,
     shard_of,
 )
-from duecourse.domain.jobs.job import Lane, MissedMode, MissedPolicy, Precision
+from duecourse.domain.jobs.job import Deadline, DeadlineEvent, Lane, MissedMode, MissedPolicy, Precision
 from duecourse.domain.maintenance.index import Entry, IndexFault, ReadSlots, fault_of
 from duecourse_schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
 from duecourse_schedules.exclusions import ExclusionError
@@ -560,3 +561,28 @@ def test_plan_excluded_times_are_not_missed() -> None:
 def test_plan_cursor_moved_by_other_tzdata_catches_up_from_its_real_position() -> None:
     of = replace(standing("0 * * * *"), occurrence=T0 + 1800, due=T0 + 1800, tzdata="1999a")
     assert missed_planned(of, T0 + 3 * HOUR - 120).firings[0].occurrence == T0 + HOUR
+
+
+def test_plan_moves_a_cursor_without_a_change_of_its_other_fields() -> None:
+    others: dict[str, Any] = {
+        "tenant": "acme",
+        "job_id": "nightly",
+        "generation": 7,
+        "schedule": ScheduleSpec("0 * * * *", "Europe/Berlin"),
+        "lane": Lane.HIGH,
+        "precision": Precision.EXACT,
+        "missed": MissedPolicy(MissedMode.SKIP, grace_seconds=30),
+        "exclude": ("2026-12-24",),
+        "jitter_seconds": 5,
+        "offset_seconds": 6,
+        "error": "an older error",
+        "bulk": True,
+        "resume": PlannedResume(T0),
+        "deadlines": (Deadline(DeadlineEvent.START, 60),),
+    }
+    moved = {"occurrence", "due", "after", "remaining", "tzdata", "last", "ending", "waited"}
+    assert others.keys() | moved == {field.name for field in fields(Cursor)}
+    cursor = Cursor(**others, occurrence=T0, due=T0, after=T0 - 1)
+    made = plan(cursor, now=T0, horizon=7_200).cursor
+    assert made.occurrence != cursor.occurrence
+    assert {name: getattr(made, name) for name in others} == others

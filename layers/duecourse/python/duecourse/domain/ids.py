@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -23,8 +24,11 @@ _RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>[0-9]{{8}}T[0-9]{{6}}Z)(?P<su
 _BASIC = "%Y%m%dT%H%M%SZ"
 
 
+@lru_cache(maxsize=1024)
 def to_basic(seconds: int) -> str:
-    """Format an instant for run ids and sort keys: `20261121T064700Z`. This form sorts by time."""
+    """Format an instant for run ids and sort keys: `20261121T064700Z`. This form sorts by time. Cached, since many jobs
+    are due in the same seconds.
+    """
     # strftime does not pad years below 1000 on every platform
     return (
         datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")[:19].replace("-", "").replace(":", "") + "Z"

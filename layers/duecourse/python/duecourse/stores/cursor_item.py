@@ -6,6 +6,10 @@ job (`waited`) can exceed this, up to the first claim after a resume.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
 from duecourse.domain.documents import from_document, to_document, without_defaults
 from duecourse.domain.jobs.calendars import read_window
 from duecourse.domain.jobs.cursor import Cursor, Firing, PlannedResume
@@ -102,24 +106,34 @@ def waited(cursor: Cursor) -> str | None:
     return values.document(runs) if runs else None
 
 
+@lru_cache(maxsize=2_048)
+def read_rules(text: str) -> Mapping[str, Any]:
+    """Return the fields of a cursor that are stored as one text. Cached, since many jobs have the same rules. Raises
+    KeyError, TypeError or ValueError if this version cannot read the text.
+    """
+    rules = values.parse(text)
+    missed, exclude = rules.pop("missed"), rules.pop("exclude", ())
+    jitter_seconds, deadlines = rules.pop("jitter_seconds", 0), rules.pop("deadlines", ())
+    return {
+        "schedule": ScheduleSpec(**rules),
+        "missed": from_document(MissedPolicy, missed),
+        "exclude": tuple(map(read_window, exclude)),
+        "jitter_seconds": jitter_seconds,
+        "deadlines": tuple(from_document(Deadline, each) for each in deadlines),
+    }
+
+
 def from_item(item: Item) -> Cursor:
     """Return the cursor of an item. Raises KeyError, TypeError or ValueError if this version cannot read the item."""
     tenant, job_id = owner_of(item["PK"]["S"])
-    rules = values.parse(values.text(item, "rules"))
-    missed = rules.pop("missed")
-    exclude, jitter_seconds = tuple(map(read_window, rules.pop("exclude", ()))), rules.pop("jitter_seconds", 0)
+    rules = read_rules(values.text(item, "rules"))
     resume_at = values.optional_integer(item, "resume_at")
     listed = values.optional_text(item, "waited")
-    deadlines = rules.pop("deadlines", ())
     return Cursor(
         tenant=tenant,
         job_id=job_id,
-        schedule=ScheduleSpec(**rules),
-        exclude=exclude,
-        jitter_seconds=jitter_seconds,
-        missed=from_document(MissedPolicy, missed),
         resume=None if resume_at is None else PlannedResume(resume_at, "resume_catch_up" in item),
         waited=tuple(Firing(at, due, at, following=following) for at, due, following in values.parse(listed or "[]")),
-        deadlines=tuple(from_document(Deadline, each) for each in deadlines),
+        **rules,
         **values.read_fields(Cursor, item, _PLAIN),
     )

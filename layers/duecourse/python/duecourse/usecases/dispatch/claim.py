@@ -616,7 +616,8 @@ def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_s
     for (planned, claim), claimed in zip(wanted, claims, strict=True):
         match claimed.result:
             case ClaimResult.WON:
-                won.append(Planned(planned.cursor, replace(planned.plan, cursor=claim.moved)))
+                same = claim.moved is planned.plan.cursor
+                won.append(planned if same else Planned(planned.cursor, replace(planned.plan, cursor=claim.moved)))
             case ClaimResult.REFUSED:
                 refused.append((planned, claimed.error or "refused"))
             case ClaimResult.FAILED | ClaimResult.BUSY:
