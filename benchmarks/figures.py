@@ -8,6 +8,7 @@ from typing import Any
 from benchmarks.burst.limits import INDEX_WRITES, NEW_TABLE_WRITES
 from benchmarks.burst.settings import SHIPPED, SHIPPED_SHARDS, Scenario
 from benchmarks.burst.simulate import LOOKAHEAD
+from benchmarks.cost.counts import JOB_KILOBYTES
 from benchmarks.cost.model import MINUTES_OF_MONTH, lambda_usd
 from benchmarks.cost.per_million import MILLION
 from benchmarks.cost.prices import PRICES
@@ -120,9 +121,6 @@ def _slow(results: Results) -> Mapping[str, Any]:
     found: Mapping[str, Any] = next(case for case in results["seats"]["cases"] if wanted.items() <= case.items())
     return found
 
-
-JOB_KILOBYTES = 2.5
-"""The size of a job with all its items, as assumed in docs/completeness.md."""
 
 SCAN_UNITS = MILLION * JOB_KILOBYTES / 4 / 2
 """The read units of a scan of a million jobs: half a unit per 4 KB."""

@@ -48,6 +48,6 @@ def _month(
         spread = replace(assume, batch=batch, round_firings=firings, alignment_seconds=alignment(firings))
         figures[f"{case}_firings_of_a_round"] = firings
         for name, run in ((case, counts.run), (f"{case}_overlap_skip", counts.locked)):
-            total = duecourse(counts.firings[case], run, spread)["total"]
+            total = duecourse(counts.firings[case], run, spread, counts.caretaking[case])["total"]
             figures[name] = round(idle_total + usd("metric", ACTIVE_METRICS) + volume / MILLION * total, 2)
     return figures

@@ -39,6 +39,11 @@ that end in `overlap_skip`.
 A process adds the counts of its runs at most once a minute for each tenant. The figures count a write for each
 invocation, with the runs of one tenant: the most that is possible. With more tenants, each has its own write.
 
+The audit and index repair read each job several times a day, whether it fires or not. A million firings are those of
+as many daily jobs, or of fewer jobs that fire more often, of 2.5 KB each.
+
+A message with a message group is counted as one unit of SQS's fair queues.
+
 Only Duecourse's million includes a record of each run, kept for 90 days with point-in-time recovery. The others keep
 none (Step Functions Standard keeps its own history for 90 days).
 
@@ -85,9 +90,11 @@ def document(
             "firings": {case: asdict(firing) for case, firing in counts.firings.items()},
             "run": asdict(counts.run),
             "run_overlap_skip": asdict(counts.locked),
+            "audit_and_repair_rru_per_firing": dict(counts.caretaking),
             "idle_round": asdict(idle.round),
             "idle_tick": asdict(idle.tick),
             "alarm_metrics": idle.alarm_metrics,
+            "dashboards": idle.dashboards,
             "sources": dict(counts.sources),
         },
         "assumptions": asdict(assume),
