@@ -25,7 +25,7 @@ from pathlib import Path
 
 from benchmarks.about import about
 from benchmarks.arguments import positive
-from benchmarks.cost.alignment import alignment_seconds
+from benchmarks.cost.alignment import alignment
 from benchmarks.cost.caretakers import caretaking_units
 from benchmarks.cost.counts import CASES, Counts
 from benchmarks.cost.idle import IdleRound
@@ -74,14 +74,16 @@ def main(arguments: list[str]) -> int:
     }
     counts = replace(Counts.from_results(result_of("dispatch"), result_of("execute")), caretaking=caretaking)
     firings = given.round_firings or round_firings(given.batch)
+    aligned = alignment(firings)
     assume = Assumptions(
         call_seconds=given.call_seconds,
         batch=given.batch,
         round_firings=firings,
-        alignment_seconds=alignment_seconds(firings),
+        alignment_seconds=aligned.slept,
+        held_seconds=aligned.held_by(given.batch),
         tracing=stage.tracing,
     )
-    result = about("cost", ["boto3"]) | document(counts, idle, assume, alignment_seconds)
+    result = about("cost", ["boto3"]) | document(counts, idle, assume, alignment)
     print(json.dumps(result, indent=2) if given.json else table(result))
     return 0 if given.stage or all(result["budgets"].values()) else 1
 

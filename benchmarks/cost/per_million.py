@@ -55,7 +55,7 @@ def duecourse(firing: Firing, run: Run, assume: Assumptions, caretaking: float) 
     """
     batches = MILLION / assume.batch
     work = assume.batch * cpu_seconds(run.cpu_ms_per_run, assume.execute_mb)
-    invocation = assume.call_seconds + work + assume.waits_of_a_run * assume.request_seconds
+    invocation = assume.held_seconds + assume.call_seconds + work + assume.waits_of_a_run * assume.request_seconds
     alone = 1 / assume.round_firings
     sends = max(firing.sqs_requests_per_1000 / 1000, alone)
     waits = max(firing.requests_per_1000 / 1000, 2 * alone) * assume.request_seconds

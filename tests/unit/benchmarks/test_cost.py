@@ -14,7 +14,7 @@ import pytest
 from benchmarks.arguments import positive
 from benchmarks.cost import prices
 from benchmarks.cost.__main__ import stage_with_settings
-from benchmarks.cost.alignment import alignment_seconds
+from benchmarks.cost.alignment import Alignment, alignment
 from benchmarks.cost.apart import apart
 from benchmarks.cost.caretakers import caretaking_units
 from benchmarks.cost.counts import CASES, DOCUMENTED_CARETAKING, DOCUMENTED_RUN, JOB_KILOBYTES, Counts
@@ -32,7 +32,7 @@ from benchmarks.workflows import measure as measure_workflow
 from duecourse.domain.jobs import backfill
 from duecourse.domain.jobs.cursor import plan
 from duecourse.domain.jobs.job import Overlap
-from duecourse.usecases.dispatch.claim import outgoing
+from duecourse.usecases.dispatch.claim import HELD_FIRINGS, outgoing
 from infra.settings.config import StageConfig
 from infra.settings.throughput_config import ThroughputConfig, WarmThroughput
 from infra.stages import stage_named
@@ -249,10 +249,29 @@ def test_cost_rounds_are_full_where_batches_are_full() -> None:
     assert (round_firings(10), round_firings(3), round_firings(1)) == (1_000, 3, 1)
 
 
-def test_cost_round_sleeps_a_fraction_of_a_second_for_one_firing_and_longer_for_many() -> None:
-    alone, few, full = (alignment_seconds(firings) for firings in (1, 10, 1_000))
-    assert 0.3 < alone <= few < 0.5
-    assert few < full < 5
+def test_cost_round_sleeps_a_fraction_of_a_second_for_few_firings_and_longer_for_many() -> None:
+    few, full = alignment(10), alignment(1_000)
+    assert 0.3 < few.slept < 0.5
+    assert few.slept < full.slept < 5
+    assert few.held_at_most == full.held_at_most == 0
+
+
+def test_cost_round_with_one_or_two_firings_does_not_sleep_but_its_workers_hold_them_for_as_long() -> None:
+    alone, two, three = (alignment(firings) for firings in (1, HELD_FIRINGS, HELD_FIRINGS + 1))
+    assert alone.slept == two.slept == 0 < three.slept
+    assert alone.held == pytest.approx(three.slept, abs=0.05)
+    assert alone.held_by(1) == alone.held < alone.held_by(10) == alone.held_at_most < 1
+
+
+def test_cost_held_messages_are_billed_with_the_memory_of_a_worker_once_for_a_batch() -> None:
+    counts = Counts.from_results(DISPATCH, EXECUTE)
+    firing, run = counts.firings["distinct"], counts.run
+    for batch in (1, 10):
+        at_once, held = (
+            duecourse(firing, run, replace(ASSUMED, batch=batch, held_seconds=seconds), 2.1)["execute_lambda"]
+            for seconds in (0.0, 0.4)
+        )
+        assert held - at_once == pytest.approx(0.4 * ASSUMED.execute_mb / 1024 * 13.3334 / batch, abs=1e-3)
 
 
 def test_cost_isolated_run_is_always_traced_and_concurrent_runs_are_sampled() -> None:
@@ -277,7 +296,7 @@ def test_cost_default_overlap_policy_costs_two_more_writes_per_firing() -> None:
 
 def test_cost_firings_spread_over_a_month_cost_more_each_than_concurrent_ones() -> None:
     counts = Counts.from_results(DISPATCH, EXECUTE)
-    found = months(counts, 3.0, 16, ASSUMED, lambda _: 0.35)
+    found = months(counts, 3.0, 16, ASSUMED, lambda _: Alignment(0.35))
     assert list(found) == ["100,000", "1,000,000", "10,000,000", "100,000,000"]
     together = duecourse(counts.firings["distinct"], counts.run, ASSUMED, 2.1)["total"]
     assert found["1,000,000"]["distinct_firings_of_a_round"] == 1
