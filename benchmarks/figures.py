@@ -179,7 +179,6 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "months.1m": _months("1,000,000"),
     "months.10m": _months("10,000,000"),
     "months.100m": _months("100,000,000"),
-    "round.held": lambda r: short(r["cost"]["small_rounds"]["held_seconds"]),
     "round.held_usd": lambda r: usd(r["cost"]["small_rounds"]["held_usd_per_million"]),
     "round.alignment": lambda r: short(r["cost"]["small_rounds"]["alignment_seconds"]),
     "round.usd": lambda r: usd(r["cost"]["small_rounds"]["alignment_usd_per_million"]),
