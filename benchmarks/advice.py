@@ -95,6 +95,7 @@ class Rates:
     counts: Counts
     rounds: Mapping[str, IdleRound]
     alarm_metrics: int
+    dashboards: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +202,9 @@ class Models:
         jobs).
         """
         prices = Prices(tracing=config.tracing, call_seconds=self.rates.given.call)
-        idle = idle_of(config, self.rates.rounds, self.rates.alarm_metrics)
+        idle = idle_of(config, self.rates.rounds, self.rates.alarm_metrics, self.rates.dashboards)
         counts = self.rates.counts
-        million = duecourse(counts.firings["distinct"], counts.locked, prices)["total"]
+        million = duecourse(counts.firings["distinct"], counts.locked, prices, counts.caretaking["distinct"])["total"]
         items = {
             "idle": idle.items(prices)["total"],
             "pollers": apart(idle, prices)["provisioned_pollers"],

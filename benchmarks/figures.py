@@ -8,6 +8,7 @@ from typing import Any
 from benchmarks.burst.limits import INDEX_WRITES, NEW_TABLE_WRITES
 from benchmarks.burst.settings import SHIPPED, SHIPPED_SHARDS, Scenario
 from benchmarks.burst.simulate import LOOKAHEAD
+from benchmarks.cost.counts import JOB_KILOBYTES
 from benchmarks.cost.model import MINUTES_OF_MONTH, lambda_usd
 from benchmarks.cost.per_million import MILLION
 from benchmarks.cost.prices import PRICES
@@ -121,9 +122,6 @@ def _slow(results: Results) -> Mapping[str, Any]:
     return found
 
 
-JOB_KILOBYTES = 2.5
-"""The size of a job with all its items, as assumed in docs/completeness.md."""
-
 SCAN_UNITS = MILLION * JOB_KILOBYTES / 4 / 2
 """The read units of a scan of a million jobs: half a unit per 4 KB."""
 
@@ -181,8 +179,9 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "months.1m": _months("1,000,000"),
     "months.10m": _months("10,000,000"),
     "months.100m": _months("100,000,000"),
-    "round.alignment": lambda r: short(r["cost"]["rounds_of_one"]["alignment_seconds"]),
-    "round.usd": lambda r: usd(r["cost"]["rounds_of_one"]["alignment_usd_per_million"]),
+    "round.held_usd": lambda r: usd(r["cost"]["small_rounds"]["held_usd_per_million"]),
+    "round.alignment": lambda r: short(r["cost"]["small_rounds"]["alignment_seconds"]),
+    "round.usd": lambda r: usd(r["cost"]["small_rounds"]["alignment_usd_per_million"]),
     "long_run.million": lambda r: f"${lambda_usd(MILLION, 60, r['cost']['assumptions']['execute_mb']):,.0f}",
     "scan.usd": plain(price("rru", SCAN_UNITS)),
     "audit.month": f"${4 * 30 * price('rru', AUDIT_UNITS):,.0f}",

@@ -44,6 +44,9 @@ _JOBS = tuple(
         *(f"stores/{module}.py" for module in ("calendars", "job_item", "jobs", "tenants")),
     )
 )
+_CARETAKERS = tuple(
+    f"{CORE}/{part}" for part in ("domain/maintenance", "usecases/maintenance", "stores/maintenance.py")
+)
 _STAGE = ("infra/stages.py", "infra/settings")
 _COUNTS = ("benchmarks/results/dispatch.json", "benchmarks/results/execute.json")
 
@@ -56,7 +59,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "creation": (*_JOBS, "infra/stores", "benchmarks/creation.py", "benchmarks/wire"),
     "burst": (*_DISPATCH, *_STAGE, *_COUNTS, "benchmarks/burst"),
     "local": (*_DISPATCH, *_EXECUTE, f"{CORE}/adapters/aws", *_STAGE, "functions", "benchmarks/local"),
-    "cost": (*_DISPATCH, *_STAGE, *_COUNTS, "functions/dispatch", "benchmarks/cost"),
+    "cost": (*_DISPATCH, *_CARETAKERS, *_STAGE, *_COUNTS, "functions/dispatch", "benchmarks/cost"),
     "lanes": (*_EXECUTE, *_STAGE, "benchmarks/lanes.py", "benchmarks/lanes_load.py", "benchmarks/lanes_report.py"),
     "wait_queue": (*_EXECUTE, "benchmarks/wait_queue.py"),
     "limits": (*_EXECUTE, "benchmarks/limits.py"),

@@ -35,13 +35,15 @@ def main() -> int:
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    counts = Counts.from_results(result_of("dispatch"), result_of("execute"))
     measured = (result_of("cost") or {"counts": {}})["counts"]
+    counts = Counts.from_results(result_of("dispatch"), result_of("execute"))
+    counts = replace(counts, caretaking=measured["audit_and_repair_rru_per_firing"])
     rates = Rates(
         given=replace(with_counts(counts), call=question["call_seconds"]),
         counts=counts,
         rounds={name: IdleRound(**measured[f"idle_{name}"]) for name in ("round", "tick")},
         alarm_metrics=measured["alarm_metrics"],
+        dashboards=measured["dashboards"],
     )
     load = Load(question["runs"], question["hours"], question["busiest"])
     answer = advise(config, load, lane=question["lane"], within=question["within_seconds"], rates=rates)

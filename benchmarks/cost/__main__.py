@@ -7,7 +7,8 @@
                                                  one of a dispatcher
 
 Counts come from benchmarks/results/dispatch.json and execute.json if they exist, otherwise from the documentation; the
-notes state the source. A dispatch round without due work is measured here. Other schedulers: EventBridge Scheduler
+notes state the source. A dispatch round without due work is measured here, and so are the reads of the audit and of
+index repair. Other schedulers: EventBridge Scheduler
 (directly, and through SQS), Step Functions, Google Cloud Scheduler.
 
 Budget (benchmarks/README.md): at most $7.20 for an idle month of stage prod, all included. The status is 1 if the
@@ -19,12 +20,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.about import about
 from benchmarks.arguments import positive
-from benchmarks.cost.alignment import alignment_seconds
-from benchmarks.cost.counts import Counts
+from benchmarks.cost.alignment import alignment
+from benchmarks.cost.caretakers import caretaking_units
+from benchmarks.cost.counts import CASES, Counts
 from benchmarks.cost.idle import IdleRound
 from benchmarks.cost.idle_round import measured
 from benchmarks.cost.model import Assumptions, round_firings
@@ -36,6 +39,7 @@ from infra.settings.config import StageConfig
 from infra.settings.deployment_settings import with_deployment_settings
 from infra.stages import STAGES, from_context, stage_named
 from tests.support.stage_alarms import billed_metrics
+from tests.support.template import resources
 
 STAGE = "prod"
 
@@ -63,17 +67,23 @@ def main(arguments: list[str]) -> int:
     stage = stage_named(STAGE) if given.stage is None else stage_with_settings(given.stage, ROOT / "settings")
     kept = (result_of("cost") or {}).get("counts", {}) if given.kept_round else None
     rounds = measured() if kept is None else {name: IdleRound(**kept[f"idle_{name}"]) for name in ("round", "tick")}
-    idle = idle_of(stage, rounds, billed_metrics(given.stage or STAGE))
-    counts = Counts.from_results(result_of("dispatch"), result_of("execute"))
+    name = given.stage or STAGE
+    idle = idle_of(stage, rounds, billed_metrics(name), len(resources(name, "AWS::CloudWatch::Dashboard")))
+    caretaking = {
+        case: caretaking_units(case, segments=stage.audit_segments, repair_hours=stage.repair_hours) for case in CASES
+    }
+    counts = replace(Counts.from_results(result_of("dispatch"), result_of("execute")), caretaking=caretaking)
     firings = given.round_firings or round_firings(given.batch)
+    aligned = alignment(firings)
     assume = Assumptions(
         call_seconds=given.call_seconds,
         batch=given.batch,
         round_firings=firings,
-        alignment_seconds=alignment_seconds(firings),
+        alignment_seconds=aligned.slept,
+        held_seconds=aligned.held_by(given.batch),
         tracing=stage.tracing,
     )
-    result = about("cost", ["boto3"]) | document(counts, idle, assume, alignment_seconds)
+    result = about("cost", ["boto3"]) | document(counts, idle, assume, alignment)
     print(json.dumps(result, indent=2) if given.json else table(result))
     return 0 if given.stage or all(result["budgets"].values()) else 1
 

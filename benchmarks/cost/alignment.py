@@ -1,11 +1,11 @@
-"""The time that a round sleeps until the next second begins, which Lambda bills like work. Measured with the real
-dispatcher in virtual time.
+"""The time that a round sleeps until the next second begins, and the time for which workers hold its messages instead
+if they are few. Lambda bills both like work. Measured with the real dispatcher in virtual time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from benchmarks.burst.limits import SEND_BATCH, STATEMENTS
@@ -52,9 +52,13 @@ class Passing:
     clock: VirtualClock
     found: Sequence[Cursor]
     given: Assumptions
+    early: list[float] = field(default_factory=list)
+    """The time (seconds) between the visibility of each message and its due second."""
 
     def send(self, outgoing: Sequence[Outgoing]) -> list[bool]:
         """See ports.Lanes."""
+        now = self.clock.now()
+        self.early.extend(max(each.message.not_before - now - each.delay_seconds, 0.0) for each in outgoing)
         self._pass(len(outgoing), SEND_BATCH.value, self.given.send)
         return [True] * len(outgoing)
 
@@ -85,18 +89,38 @@ class Passing:
         self.clock.at += turns * seconds + count * self.given.cpu_per_firing / 2
 
 
-def alignment_seconds(firings: int) -> float:
-    """Return the average time that a round with this number of firings sleeps. The firings are of daily jobs that are
-    due in one minute.
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The average time (seconds) that a round with a number of firings sleeps, and the average and maximum time for
+    which a worker holds one of its messages.
     """
+
+    slept: float
+    held: float = 0.0
+    held_at_most: float = 0.0
+
+    def held_by(self, batch: int) -> float:
+        """Return the time (seconds) for which an invocation with this number of messages holds them. Messages of
+        several rounds are held for different times, so a batch waits for the longest.
+        """
+        return self.held if batch == 1 else self.held_at_most
+
+
+def alignment(firings: int) -> Alignment:
+    """Measure rounds with this number of firings, of daily jobs that are due in one minute."""
     cursors = named("distinct").cursors(firings)
-    slept = [_round(cursors, NOW + phase / PHASES) for phase in range(PHASES)]
-    return round(sum(slept) / PHASES, 3)
+    slept, held = list[float](), list[float]()
+    for phase in range(PHASES):
+        clock, early = _round(cursors, NOW + phase / PHASES)
+        slept.append(clock.slept)
+        held += early
+    return Alignment(round(sum(slept) / PHASES, 3), round(sum(held) / len(held), 3), round(max(held), 3))
 
 
-def _round(cursors: Sequence[Cursor], begun: float) -> float:
+def _round(cursors: Sequence[Cursor], begun: float) -> tuple[VirtualClock, list[float]]:
     clock = VirtualClock(begun)
-    ports: Any = Passing(clock, cursors, Assumptions())
+    passing = Passing(clock, cursors, Assumptions())
+    ports: Any = passing
     unused = cast("Any", Untouched())
     rules = DispatchRules(SHARDS, LOOKAHEAD, HORIZON)
     claiming = Claiming(unused, Skipping(unused, clock, 90, RunCounts(unused, clock)), clock)
@@ -104,4 +128,4 @@ def _round(cursors: Sequence[Cursor], begun: float) -> float:
     report = dispatch(SHARD, NOW + 46.0)
     if report.counts["Enqueued"] != len(cursors):
         raise AssertionError(f"{report.counts} of {len(cursors)} jobs")
-    return clock.slept
+    return clock, passing.early

@@ -1,21 +1,26 @@
-"""Costs beyond the idle month for optional features and for requests: the requests of a busy worker to the KMS key,
-provisioned pollers, and anonymous requests to the open routes. Pure.
+"""Costs beyond the idle month for optional features, for runs and for requests: the requests of a busy worker to the
+KMS key, provisioned pollers, warm throughput, the metrics of a stage with runs, the dashboards of a second stage, and
+anonymous requests to the open routes. Pure.
 """
 
 from __future__ import annotations
 
 from benchmarks.cost.idle import TABLES, Idle, key_requests
 from benchmarks.cost.model import GB, HOURS_OF_MONTH, MINUTES_OF_MONTH, Assumptions, lambda_usd
+from benchmarks.cost.months import ACTIVE_METRICS
 from benchmarks.cost.prices import usd
 
 
 def apart(idle: Idle, assume: Assumptions) -> dict[str, float]:
-    """Return USD a month by item."""
+    """Return USD a month by item. Warm throughput is charged once."""
     items = {
         "customer_key": idle.customer_key_usd,
         "customer_key_of_each_busy_worker": usd("kms_request", key_requests(assume.batch, TABLES)),
         "provisioned_pollers": usd("event_poller", HOURS_OF_MONTH * idle.provisioned_pollers),
         "each_provisioned_poller": usd("event_poller", HOURS_OF_MONTH),
+        "warm_throughput_once": usd("warm_writes", idle.warm_writes) + usd("warm_reads", idle.warm_reads),
+        "metrics_of_an_active_stage": usd("metric", ACTIVE_METRICS),
+        "dashboards_of_a_second_stage": idle.dashboards_usd(stages=2) - idle.dashboards_usd(stages=1),
         "open_routes_flooded": _open_requests_usd(idle.open_requests_per_second, assume),
     }
     return {name: round(value, 4) for name, value in items.items()}

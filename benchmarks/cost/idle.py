@@ -34,6 +34,9 @@ WATCHED_QUEUES = 1 + 8 / 2 + 2 / 15
 minutes, the queues of failures (usecases/dispatch/watch.py).
 """
 
+FREE_DASHBOARDS = 3
+"""The dashboards of an account that cost nothing (Amazon CloudWatch Pricing)."""
+
 HEARTBEATS = 1
 """The number of writes of a maintenance function at its end."""
 
@@ -109,7 +112,9 @@ class Idle:
     `provisioned_pollers`: the pollers of all queues (0: Lambda's own pollers, which cost only their requests).
     `bulk_queues`: the bulk queues of the lanes, which are polled like the lanes. `open_requests_per_second`: the
     requests that the gateway admits on all open routes together. `alarm_metrics`: the metrics of the stage's
-    alarms, each of which CloudWatch bills. An idle stage emits no metric.
+    alarms, each of which CloudWatch bills. An idle stage emits no metric. `dashboards`: those of the stage.
+    `warm_writes` and `warm_reads`: the warm throughput of all tables and indexes beyond AWS's default, in units per
+    second.
     """
 
     shards: int
@@ -128,6 +133,9 @@ class Idle:
     repair_hours: int = 24
     open_requests_per_second: int = 0
     alarm_metrics: int = 0
+    dashboards: int = 0
+    warm_writes: int = 0
+    warm_reads: int = 0
     customer_key: bool = False
     token_keys: int = 0
 
@@ -158,11 +166,16 @@ class Idle:
                 "storage": usd("table_storage", self.stored_gb) + usd("table_backup", self.stored_gb),
                 "alarms": usd("alarm", self.alarm_metrics),
                 "metrics": usd("metric", IDLE_METRICS),
+                "dashboards": self.dashboards_usd(stages=1),
                 "watched_queues": usd("sqs_standard", MINUTES_OF_MONTH * WATCHED_QUEUES),
                 "customer_key": self.customer_key_usd if self.customer_key else 0.0,
             }
             | ({"token_keys": usd("kms_key", self.token_keys)} if self.token_keys else {})
         )
+
+    def dashboards_usd(self, *, stages: int) -> float:
+        """Return the cost of the dashboards of as many stages in an account without others, in USD a month."""
+        return usd("dashboard", max(stages * self.dashboards - FREE_DASHBOARDS, 0))
 
     @property
     def rounds(self) -> float:

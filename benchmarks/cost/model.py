@@ -81,6 +81,8 @@ class Assumptions:
     """The time that such an invocation sleeps until the next second begins, which is billed like work
     (`benchmarks.cost.alignment`).
     """
+    held_seconds: float = 0.0
+    """The time for which an invocation of a worker holds messages until their second begins (after small rounds)."""
 
 
 def round_firings(batch: int) -> int:

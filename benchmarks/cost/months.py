@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from benchmarks.cost.alignment import Alignment
 from benchmarks.cost.counts import Counts
 from benchmarks.cost.model import FULL_BATCH, MINUTES_OF_MONTH, Assumptions
 from benchmarks.cost.per_million import MILLION, duecourse
@@ -24,10 +25,10 @@ CLAIMED_TOGETHER: Mapping[str, int] = {"distinct": 1, "minutely": 10}
 
 
 def months(
-    counts: Counts, idle_total: float, shards: int, assume: Assumptions, alignment: Callable[[int], float]
+    counts: Counts, idle_total: float, shards: int, assume: Assumptions, alignment: Callable[[int], Alignment]
 ) -> dict[str, dict[str, float]]:
     """Return USD a month by number of firings. They are due at full minutes, evenly over the month. So a round finds
-    few of them, and sleeps as long as for many (`alignment`: seconds, by firings of a round).
+    few of them (`alignment`: how long it sleeps, or how long workers hold its messages, by firings of a round).
     """
     return {f"{volume:,}": _month(volume, counts, idle_total, shards, assume, alignment) for volume in VOLUMES}
 
@@ -38,16 +39,23 @@ def _month(
     idle_total: float,
     shards: int,
     assume: Assumptions,
-    alignment: Callable[[int], float],
+    alignment: Callable[[int], Alignment],
 ) -> dict[str, float]:
     minute = volume / MINUTES_OF_MONTH
     batch = min(max(round(minute), 1), FULL_BATCH)
     figures: dict[str, float] = {"runs_of_an_invocation": batch}
     for case, together in CLAIMED_TOGETHER.items():
         firings = max(round(minute / shards), together)
-        spread = replace(assume, batch=batch, round_firings=firings, alignment_seconds=alignment(firings))
+        found = alignment(firings)
+        spread = replace(
+            assume,
+            batch=batch,
+            round_firings=firings,
+            alignment_seconds=found.slept,
+            held_seconds=found.held_by(batch),
+        )
         figures[f"{case}_firings_of_a_round"] = firings
         for name, run in ((case, counts.run), (f"{case}_overlap_skip", counts.locked)):
-            total = duecourse(counts.firings[case], run, spread)["total"]
+            total = duecourse(counts.firings[case], run, spread, counts.caretaking[case])["total"]
             figures[name] = round(idle_total + usd("metric", ACTIVE_METRICS) + volume / MILLION * total, 2)
     return figures

@@ -33,19 +33,29 @@ EXPRESS_GB = 0.0625
 """The memory of a small Express execution: one chunk of 64 MB."""
 
 
+OVERLAP_SKIP = "_overlap_skip"
+"""The end of the names of figures with the default policy."""
+
 COUNTS_OF_AN_INVOCATION = 1
 """The writes of a tenant's counts by an invocation of a worker, at most: one tenant, and the first batch of its process
 in that minute. Processes with more batches in a minute write less.
 """
 
 
-def duecourse(firing: Firing, run: Run, assume: Assumptions) -> dict[str, float]:
+MESSAGES_OF_A_FIRING = 1
+"""The messages of a firing (usecases/dispatch/claim.py), each of which has its tenant as its message group
+(adapters/sqs/lanes.py).
+"""
+
+
+def duecourse(firing: Firing, run: Run, assume: Assumptions, caretaking: float) -> dict[str, float]:
     """Return the cost of a million firings and their runs, in USD. A round with a single firing sends, claims and
-    sleeps for it alone. Its invocation is counted here, although the idle month includes it as well.
+    sleeps for it alone. Its invocation is counted here, although the idle month includes it as well. `caretaking`: the
+    read units of the audit and of index repair for a firing.
     """
     batches = MILLION / assume.batch
     work = assume.batch * cpu_seconds(run.cpu_ms_per_run, assume.execute_mb)
-    invocation = assume.call_seconds + work + assume.waits_of_a_run * assume.request_seconds
+    invocation = assume.held_seconds + assume.call_seconds + work + assume.waits_of_a_run * assume.request_seconds
     alone = 1 / assume.round_firings
     sends = max(firing.sqs_requests_per_1000 / 1000, alone)
     waits = max(firing.requests_per_1000 / 1000, 2 * alone) * assume.request_seconds
@@ -66,6 +76,8 @@ def duecourse(firing: Firing, run: Run, assume: Assumptions) -> dict[str, float]
             "execute_reads": usd("rru", MILLION * run.rru_per_run),
             "execute_queue": usd("sqs_standard", MILLION * run.sqs_requests(assume.batch)),
             "execute_lambda": lambda_usd(batches, invocation, assume.execute_mb),
+            "fair_queues": usd("sqs_fair", MILLION * MESSAGES_OF_A_FIRING),
+            "audit_and_repair": usd("rru", MILLION * caretaking),
             "logs": logs_usd(MILLION, assume.run_log_bytes) + logs_usd(batches, assume.lambda_log_bytes),
             "traces": usd("trace", traces),
             "records_kept": usd("table_storage", stored) + usd("table_backup", stored),
@@ -73,11 +85,11 @@ def duecourse(firing: Firing, run: Run, assume: Assumptions) -> dict[str, float]
     )
 
 
-def one_off(wru: int, firing: Firing, run: Run, assume: Assumptions) -> dict[str, float]:
+def one_off(wru: int, firing: Firing, run: Run, assume: Assumptions, caretaking: float) -> dict[str, float]:
     """Return the cost of a million one-offs in USD, each with a separate request and firing, from the request to the
     clean-up.
     """
-    fired = duecourse(firing, run, assume)
+    fired = duecourse(firing, run, assume, caretaking)
     writes = ("dispatch_writes", "execute_writes", "list_writes")
     waits = assume.waits_of_a_request * assume.request_seconds
     return totalled(
@@ -150,12 +162,21 @@ def google(firings_of_month: int) -> dict[str, float]:
 
 def everything(counts: Counts, assume: Assumptions) -> dict[str, dict[str, float]]:
     """Return each scheduler's items for a million firings in USD, first Duecourse with the default policy."""
-    ours = {f"duecourse_{case}": duecourse(counts.firings[case], counts.run, assume) for case in CASES}
-    locked = {
-        f"duecourse_{case}_overlap_skip": duecourse(counts.firings[case], counts.locked, assume) for case in CASES
-    }
+    ours, locked = (
+        {
+            f"duecourse_{case}{suffix}": duecourse(counts.firings[case], run, assume, counts.caretaking[case])
+            for case in CASES
+        }
+        for suffix, run in (("", counts.run), (OVERLAP_SKIP, counts.locked))
+    )
     once = {
-        f"duecourse_{name}": one_off(wru, counts.firings["distinct"], counts.run, assume)
+        f"duecourse_{name}": one_off(
+            wru,
+            counts.firings["distinct"],
+            counts.locked if name.endswith(OVERLAP_SKIP) else counts.run,  # a one-off job needs no lock
+            assume,
+            counts.caretaking["distinct"],
+        )
         for name, wru in ONE_OFF_WRU.items()
     }
     others = {f"google_cloud_scheduler_{often}": google(times) for often, times in FIRINGS_OF_MONTH.items()}

@@ -46,9 +46,13 @@ PRICES: Mapping[str, Price] = {
     "rru": Price(0.125, MILLION, "read request units", DYNAMODB),
     "table_storage": Price(0.25, 1, "GB-month of a table", DYNAMODB),
     "table_backup": Price(0.20, 1, "GB-month of point-in-time recovery", DYNAMODB),
+    # once for each unit a second that is added; assumed to be an hour of provisioned capacity
+    "warm_writes": Price(0.00065, 1, "write units a second of warm throughput, once", DYNAMODB, RECALLED),
+    "warm_reads": Price(0.00013, 1, "read units a second of warm throughput, once", DYNAMODB, RECALLED),
     # SQS: one request per started 64 KB
     "sqs_standard": Price(0.40, MILLION, "requests, standard queue", SQS),
     "sqs_fifo": Price(0.50, MILLION, "requests, FIFO queue", SQS),
+    "sqs_fair": Price(0.10, MILLION, "messages with a message group, standard queue, in addition", SQS, RECALLED),
     # Lambda, Arm, first tier
     "lambda_request": Price(0.20, MILLION, "invocations", LAMBDA),
     "lambda_gb_second": Price(0.0000133334, 1, "GB-seconds, Arm", LAMBDA),

@@ -8,12 +8,14 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from benchmarks.cost import prices
+from benchmarks.cost.alignment import Alignment
 from benchmarks.cost.apart import apart
 from benchmarks.cost.counts import Counts
 from benchmarks.cost.idle import BUDGET, Idle, remedies
-from benchmarks.cost.model import Assumptions, lambda_usd
+from benchmarks.cost.model import Assumptions
 from benchmarks.cost.months import months
 from benchmarks.cost.per_million import MILLION, break_even, everything
+from duecourse.usecases.dispatch.claim import HELD_FIRINGS
 
 SHARDS = (16, 17, 32, 64, 256)
 """The shard counts whose idle month is reported: that of prod, one more, and those of docs/sizing.md."""
@@ -39,6 +41,11 @@ that end in `overlap_skip`.
 A process adds the counts of its runs at most once a minute for each tenant. The figures count a write for each
 invocation, with the runs of one tenant: the most that is possible. With more tenants, each has its own write.
 
+The audit and index repair read each job several times a day, whether it fires or not. A million firings are those of
+as many daily jobs, or of fewer jobs that fire more often, of 2.5 KB each.
+
+A message with a message group is counted as one unit of SQS's fair queues.
+
 Only Duecourse's million includes a record of each run, kept for 90 days with point-in-time recovery. The others keep
 none (Step Functions Standard keeps its own history for 90 days).
 
@@ -49,12 +56,13 @@ Google charges the job, not its firings: its figure for a million depends on how
 
 
 def document(
-    counts: Counts, idle: Idle, assume: Assumptions, alignment: Callable[[int], float] | None = None
+    counts: Counts, idle: Idle, assume: Assumptions, alignment: Callable[[int], Alignment] | None = None
 ) -> dict[str, Any]:
     """Return the result without its head (`benchmarks.about`). `alignment`: how long a round with a number of firings
-    sleeps (s); without it, as in `assume` for any number.
+    sleeps, or how long workers hold its messages; without it, as in `assume` for any number.
     """
-    slept = alignment or (lambda _: assume.alignment_seconds)
+    aligned = alignment or (lambda _: Alignment(assume.alignment_seconds))
+    smallest, smallest_waiting = aligned(1), aligned(HELD_FIRINGS + 1)
     month = idle.items(assume)
     awake = replace(idle, woken=1.0).items(assume)["total"]  # with firings, a shard has a round in most minutes
     items = everything(counts, assume)
@@ -74,20 +82,25 @@ def document(
         "per_million": totals,
         "per_million_without_logs_traces_and_records": {name: _bare(parts) for name, parts in items.items()},
         "per_million_items": items,
-        "per_million_one_by_one": _one_by_one(counts, assume, slept),
-        "rounds_of_one": {
-            "alignment_seconds": slept(1),
-            "alignment_usd_per_million": round(lambda_usd(MILLION, slept(1), assume.dispatch_mb), 2),
+        "per_million_one_by_one": _one_by_one(counts, assume, smallest),
+        "small_rounds": {
+            "held_firings": HELD_FIRINGS,
+            "held_seconds": smallest.held,
+            "held_usd_per_million": round(usd_of_time(smallest.held, assume.execute_mb), 2),
+            "alignment_seconds": smallest_waiting.slept,
+            "alignment_usd_per_million": round(usd_of_time(smallest_waiting.slept, assume.dispatch_mb), 2),
         },
-        "months_of_firings": months(counts, awake, idle.shards, assume, slept),
+        "months_of_firings": months(counts, awake, idle.shards, assume, aligned),
         "break_even": break_even(awake, totals),
         "counts": {
             "firings": {case: asdict(firing) for case, firing in counts.firings.items()},
             "run": asdict(counts.run),
             "run_overlap_skip": asdict(counts.locked),
+            "audit_and_repair_rru_per_firing": dict(counts.caretaking),
             "idle_round": asdict(idle.round),
             "idle_tick": asdict(idle.tick),
             "alarm_metrics": idle.alarm_metrics,
+            "dashboards": idle.dashboards,
             "sources": dict(counts.sources),
         },
         "assumptions": asdict(assume),
@@ -102,9 +115,14 @@ def document(
     }
 
 
-def _one_by_one(counts: Counts, assume: Assumptions, slept: Callable[[int], float]) -> dict[str, float]:
+def usd_of_time(seconds: float, memory_mb: int) -> float:
+    """Return the cost of a million times this duration, without their invocations."""
+    return prices.usd("lambda_gb_second", MILLION * seconds * memory_mb / 1024)
+
+
+def _one_by_one(counts: Counts, assume: Assumptions, aligned: Alignment) -> dict[str, float]:
     """Return USD for a million firings if rounds find one firing and workers one run (`--batch 1`)."""
-    alone = replace(assume, batch=1, round_firings=1, alignment_seconds=slept(1))
+    alone = replace(assume, batch=1, round_firings=1, alignment_seconds=aligned.slept, held_seconds=aligned.held_by(1))
     totals = {name: parts["total"] for name, parts in everything(counts, alone).items()}
     return {name: total for name, total in totals.items() if name.startswith("duecourse")}
 

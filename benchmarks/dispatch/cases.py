@@ -21,6 +21,12 @@ NOW = 1_795_244_400  # 2026-11-21T07:00:00Z, a second's first moment
 TENANT = "acme"
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Tokyo", "Australia/Sydney", "America/Sao_Paulo")
 
+OWN_MINUTES = 31
+OWN_IN_AN_HOUR = 60 * OWN_MINUTES
+"""The further minutes of expressions, at least a quarter of an hour from the first one, and the expressions with the
+same further hour. With 22 further hours there are 40,920 expressions.
+"""
+
 PAGE = 1000
 """The entries of a page of the wire: about a third of the megabyte that DynamoDB returns at a time."""
 
@@ -37,6 +43,8 @@ class Case:
     """The minimum number of occurrences that one claim covers."""
     least_ratio: float
     most_write_units: float
+    own: bool = False
+    """Whether each job has an expression of its own, which is compiled again in each turn."""
 
     def cursors(self, wanted: int) -> list[Cursor]:
         """Return cursors of one shard, oldest first, that fire `wanted` times in total (or slightly more often)."""
@@ -65,17 +73,32 @@ class Case:
 
     def _schedule(self, number: int) -> ScheduleSpec:
         """Return the job's expression on the wall clock of one of the zones. There are at most sixty schedules, which
-        the jobs share as real jobs do: none is compiled twice.
+        the jobs share as real jobs do: none is compiled twice. If each job has its `own`, it has a further minute and a
+        further hour, outside the horizon of a round.
         """
         zone = ZONES[number % len(ZONES)]
         at = datetime.fromtimestamp(NOW + self.ahead + number % 60, UTC).astimezone(ZoneInfo(zone))
-        expression = self.expression.format(second=at.second, minute=at.minute, hour=at.hour)
+        minute, hour = (at.minute + 15 + number // 60 % OWN_MINUTES) % 60, (at.hour + 1 + number // OWN_IN_AN_HOUR) % 24
+        expression = self.expression.format(
+            second=at.second, minute=at.minute, hour=at.hour, further_minute=minute, further_hour=hour
+        )
         return ScheduleSpec(expression, zone, anchor=NOW)
 
 
 CASES = (
     Case(
         "distinct", "daily jobs, all due in one minute, of 60 schedules", "{second} {minute} {hour} * * *", 120, 1, 7, 5
+    ),
+    Case(
+        "own",
+        "jobs that fire up to four times a day, all due in one minute, each with an expression of its own that is not "
+        "yet compiled",
+        "{second} {minute},{further_minute} {hour},{further_hour} * * *",
+        120,
+        1,
+        5,
+        5,
+        own=True,
     ),
     Case("minutely", "jobs that fire every minute", "{second} * * * * *", 240, 10, 12, 2.4),
     Case("ten_seconds", "jobs that fire every ten seconds", "*/10 * * * * *", 240, 61, 12, 2.4),

@@ -18,6 +18,28 @@ def test_firing_job_every_ten_seconds_fires_each_occurrence_once_and_on_its_seco
     ] * len(world.caller.calls)
 
 
+def test_firing_few_runs_do_not_make_their_round_wait_and_start_on_their_second(world: World) -> None:
+    for job_id in ("first", "second"):
+        world.office.create("0 13 * * *", job_id)
+    world.clock.set(NOON + 3600 - 200 + 0.3)
+    world.dispatch()
+    assert world.clock.now() == NOON + 3600 - 200 + 0.3
+    world.until(NOON + 3600 + 10)
+    assert sorted(world.caller.calls) == [
+        (f"{job_id}.20261121T130000Z", 1, NOON + 3600) for job_id in ("first", "second")
+    ]
+
+
+def test_firing_round_with_more_runs_waits_for_the_start_of_a_second(world: World) -> None:
+    for job_id in ("first", "second", "third"):
+        world.office.create("0 13 * * *", job_id)
+    world.clock.set(NOON + 3600 - 200 + 0.3)
+    world.dispatch()
+    assert world.clock.now() == NOON + 3600 - 199
+    world.until(NOON + 3600 + 10)
+    assert [at for _, _, at in world.caller.calls] == [NOON + 3600] * 3
+
+
 def test_firing_one_claim_covers_many_occurrences(world: World) -> None:
     world.add(job("rate(10 seconds)", overlap=Overlap.ALLOW))
     world.until(NOON + 1800)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.cost.caretakers import ReadTables
 from duecourse.domain.ids import key_queue
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.jobs.job import (
@@ -19,10 +20,11 @@ from duecourse.domain.jobs.job import (
     Job,
     MissedPolicy,
     Overlap,
+    Rate,
     RetryPolicy,
 )
 from duecourse.domain.runs.document import run_document
-from duecourse.domain.runs.overlap import ORPHAN_SECONDS, Lock
+from duecourse.domain.runs.overlap import ORPHAN_SECONDS, Lock, is_over, kept_longer
 from duecourse.domain.runs.states import Run, Running, RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
@@ -670,17 +672,88 @@ def test_concurrency_keys_run_with_a_key_costs_one_write_more_and_without_one_no
     assert asked == [*before, "write", "write", *after]
 
 
-def test_concurrency_keys_records_of_all_places_are_read_with_one_request() -> None:
+@pytest.mark.parametrize(
+    ("limit", "ended", "reads"),
+    [
+        (4, None, []),
+        (3, 0, ["get_many"]),
+        (3, 1, ["get_many", "get_many"]),
+    ],
+    ids=["a place was never taken", "the oldest holder has ended", "another holder has ended"],
+)
+def test_concurrency_keys_records_are_read_only_until_a_place_is_free(
+    limit: int, ended: int | None, reads: list[str]
+) -> None:
     world, asked = World(MemoryStores()), list[str]()
-    two(world, limit=4, runs=1)
-    world.add(keyed("tack", limit=4, max_runs=1))
-    world.until(world.clock.now() + 60)
+    for number, job_id in enumerate(("tick-tock", "tock", "tack")):
+        world.add(keyed(job_id, limit=limit, schedule=job(f"{10 + number} 1 12 * * *").schedule))
+    world.until(NOON + 80)
     assert states(world, "tick-tock", "tock", "tack") == "WWW"
-    world.add(keyed("last", limit=4, max_runs=1))
+    if ended is not None:
+        complete_of(world, ("tick-tock", "tock", "tack")[ended])
+    world.add(keyed("last", limit=limit, max_runs=1))
     world.run_store = CountedStore(world.run_store, asked)  # type: ignore[assignment]
-    world.until(world.clock.now() + 60)
-    first, again = ["get_many", "lock"], ["get"]  # the API and the tick send the same message
-    assert [each for each in asked if each.startswith(("get", "lock"))] == [*first, *again]
+    world.until(NOON + 121)
+    assert [each for each in asked if each.startswith(("get", "lock"))][: len(reads) + 1] == [*reads, "lock"]
+    assert states(world, "last") == "W"
+
+
+def complete_of(world: World, job_id: str) -> None:
+    (run,) = world.runs(job_id)
+    world.tell(world.about(run, MessageKind.COMPLETE))
+
+
+HOURLY = {"schedule": job("0 0 * * * *").schedule, "completion": Completion.RESPONSE}
+
+
+def test_concurrency_keys_place_of_an_attempt_that_ended_with_its_invocation_is_free_without_its_record() -> None:
+    world, asked = World(MemoryStores()), list[str]()
+    world.add(keyed(**HOURLY))
+    world.until(NOON + 3600 + 10)
+    world.run_store = CountedStore(world.run_store, asked)  # type: ignore[assignment]
+    world.until(NOON + 7200 + 10)
+    assert states(world) == "SS"
+    assert [each for each in asked if each.startswith("get")] == []
+
+
+@pytest.mark.parametrize(("overlap", "units"), [(Overlap.ALLOW, 4), (Overlap.SKIP, 6)])
+@pytest.mark.parametrize("limit", [1, 3, 4])
+def test_concurrency_keys_run_reads_its_job_the_limit_the_places_and_the_wait_queue_for_a_unit_each(
+    overlap: Overlap, units: int, limit: int
+) -> None:
+    """With the lock of its job, also the lock and the record of the run before."""
+    stores: Any = MemoryStores(tables=ReadTables())
+    world = World(stores)
+    for minute in range(1, 6):
+        hourly = {**HOURLY, "schedule": job(f"30 {minute} * * * *").schedule}
+        world.add(keyed(f"job-{minute}", limit=limit, overlap=overlap, **hourly))
+    world.until(NOON + 3600 + 89)
+    before = stores.tables.reads.units
+    world.until(NOON + 3600 + 91)
+    assert stores.tables.reads.units - before == units
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"completion": Completion.CALLBACK}, {"rate": Rate("crm", 60, 60)}],
+    ids=["a callback", "a rate"],
+)
+def test_concurrency_keys_attempt_that_can_outlast_its_invocation_is_not_over_without_its_record(
+    world: World, changes: dict[str, Any]
+) -> None:
+    world.add(keyed(**(HOURLY | changes)))
+    world.until(NOON + 3600 + 10)
+    assert not any(lock.brief for lock in world.run_store.locks("default", key_queue("crm")).values())
+
+
+def test_concurrency_keys_copy_of_a_message_does_not_shorten_the_place_of_another_start() -> None:
+    held, copy = Lock("a.20261121T120000Z", NOON + 900, 2), Lock("a.20261121T120000Z", NOON + 120, 2, brief=True)
+    assert kept_longer(copy, held) == held
+    assert kept_longer(copy, replace(held, brief=True)) == replace(held, brief=True)
+    over = NOON + 900 + ORPHAN_SECONDS
+    assert not is_over(replace(held, brief=True), over)
+    assert is_over(replace(held, brief=True), over + 0.001)
+    assert not is_over(held, over + 9_999)
 
 
 def test_concurrency_keys_waiting_run_enters_the_queue_with_one_write_and_reads_the_places_twice() -> None:

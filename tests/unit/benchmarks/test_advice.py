@@ -18,6 +18,7 @@ RATES = Rates(
     counts=Counts.from_results(None, None),
     rounds={name: IdleRound(1.0, 1.0, 3.0, 0.0, 500) for name in ("round", "tick")},
     alarm_metrics=25,
+    dashboards=2,
 )
 
 

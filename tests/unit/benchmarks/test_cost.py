@@ -14,21 +14,29 @@ import pytest
 from benchmarks.arguments import positive
 from benchmarks.cost import prices
 from benchmarks.cost.__main__ import stage_with_settings
-from benchmarks.cost.alignment import alignment_seconds
+from benchmarks.cost.alignment import Alignment, alignment
 from benchmarks.cost.apart import apart
-from benchmarks.cost.counts import CASES, DOCUMENTED_RUN, Counts
+from benchmarks.cost.caretakers import caretaking_units
+from benchmarks.cost.counts import CASES, DOCUMENTED_CARETAKING, DOCUMENTED_RUN, JOB_KILOBYTES, Counts
 from benchmarks.cost.idle import BUDGET, Idle, IdleRound, key_requests, remedies
 from benchmarks.cost.model import Assumptions, cpu_seconds, lambda_usd, round_firings, totalled, traced
-from benchmarks.cost.months import months
-from benchmarks.cost.per_million import break_even, duecourse, everything, google, step_functions
+from benchmarks.cost.months import ACTIVE_METRICS, months
+from benchmarks.cost.per_million import MESSAGES_OF_A_FIRING, break_even, duecourse, everything, google, step_functions
 from benchmarks.cost.report import document, table
+from benchmarks.cost.stage import idle_of as idle_of_template
 from benchmarks.creation import DAILY, measure
+from benchmarks.dispatch.cases import NOW as CASES_NOW
+from benchmarks.dispatch.cases import named
 from benchmarks.workflows import Cost, budgets
 from benchmarks.workflows import measure as measure_workflow
 from duecourse.domain.jobs import backfill
+from duecourse.domain.jobs.cursor import plan
 from duecourse.domain.jobs.job import Overlap
+from duecourse.usecases.dispatch.claim import HELD_FIRINGS, outgoing
 from infra.settings.config import StageConfig
+from infra.settings.throughput_config import ThroughputConfig, WarmThroughput
 from infra.stages import stage_named
+from tests.support.template import resources
 
 ASSUMED = Assumptions()
 ROUND = IdleRound(cpu_ms=3.0, reads=1, queries=3, others=0, log_bytes=500)
@@ -222,7 +230,7 @@ def test_cost_claim_for_many_firings_reduces_their_cost() -> None:
 def test_cost_isolated_runs_share_no_invocation() -> None:
     counts = Counts.from_results(DISPATCH, EXECUTE)
     full, alone = (
-        duecourse(counts.firings["distinct"], counts.run, Assumptions(batch=batch))["execute_lambda"]
+        duecourse(counts.firings["distinct"], counts.run, Assumptions(batch=batch), 2.1)["execute_lambda"]
         for batch in (10, 1)
     )
     assert alone > 4 * full
@@ -230,9 +238,9 @@ def test_cost_isolated_runs_share_no_invocation() -> None:
 
 def test_cost_rounds_with_one_firing_bill_their_sleep_to_that_firing() -> None:
     counts = Counts.from_results(DISPATCH, EXECUTE)
-    full = duecourse(counts.firings["distinct"], counts.run, ASSUMED)
+    full = duecourse(counts.firings["distinct"], counts.run, ASSUMED, 2.1)
     alone = replace(ASSUMED, batch=1, round_firings=round_firings(1), alignment_seconds=0.35)
-    items = duecourse(counts.firings["distinct"], counts.run, alone)
+    items = duecourse(counts.firings["distinct"], counts.run, alone, 2.1)
     assert items["dispatch_lambda"] > 0.35 * 13.3334 > 50 * full["dispatch_lambda"]
     assert items["dispatch_sends"] == pytest.approx(0.40), "a request for each"
 
@@ -241,10 +249,29 @@ def test_cost_rounds_are_full_where_batches_are_full() -> None:
     assert (round_firings(10), round_firings(3), round_firings(1)) == (1_000, 3, 1)
 
 
-def test_cost_round_sleeps_a_fraction_of_a_second_for_one_firing_and_longer_for_many() -> None:
-    alone, few, full = (alignment_seconds(firings) for firings in (1, 10, 1_000))
-    assert 0.3 < alone <= few < 0.5
-    assert few < full < 5
+def test_cost_round_sleeps_a_fraction_of_a_second_for_few_firings_and_longer_for_many() -> None:
+    few, full = alignment(10), alignment(1_000)
+    assert 0.3 < few.slept < 0.5
+    assert few.slept < full.slept < 5
+    assert few.held_at_most == full.held_at_most == 0
+
+
+def test_cost_round_with_one_or_two_firings_does_not_sleep_but_its_workers_hold_them_for_as_long() -> None:
+    alone, two, three = (alignment(firings) for firings in (1, HELD_FIRINGS, HELD_FIRINGS + 1))
+    assert alone.slept == two.slept == 0 < three.slept
+    assert alone.held == pytest.approx(three.slept, abs=0.05)
+    assert alone.held_by(1) == alone.held < alone.held_by(10) == alone.held_at_most < 1
+
+
+def test_cost_held_messages_are_billed_with_the_memory_of_a_worker_once_for_a_batch() -> None:
+    counts = Counts.from_results(DISPATCH, EXECUTE)
+    firing, run = counts.firings["distinct"], counts.run
+    for batch in (1, 10):
+        at_once, held = (
+            duecourse(firing, run, replace(ASSUMED, batch=batch, held_seconds=seconds), 2.1)["execute_lambda"]
+            for seconds in (0.0, 0.4)
+        )
+        assert held - at_once == pytest.approx(0.4 * ASSUMED.execute_mb / 1024 * 13.3334 / batch, abs=1e-3)
 
 
 def test_cost_isolated_run_is_always_traced_and_concurrent_runs_are_sampled() -> None:
@@ -253,7 +280,7 @@ def test_cost_isolated_run_is_always_traced_and_concurrent_runs_are_sampled() ->
     counts = Counts.from_results(DISPATCH, EXECUTE)
     alone = replace(ASSUMED, batch=1, round_firings=1)
     full, single, untraced = (
-        duecourse(counts.firings["distinct"], counts.run, assume)["traces"]
+        duecourse(counts.firings["distinct"], counts.run, assume, 2.1)["traces"]
         for assume in (ASSUMED, alone, replace(alone, tracing=False))
     )
     assert (single, untraced) == (5.0, 0.0)
@@ -269,9 +296,9 @@ def test_cost_default_overlap_policy_costs_two_more_writes_per_firing() -> None:
 
 def test_cost_firings_spread_over_a_month_cost_more_each_than_concurrent_ones() -> None:
     counts = Counts.from_results(DISPATCH, EXECUTE)
-    found = months(counts, 3.0, 16, ASSUMED, lambda _: 0.35)
+    found = months(counts, 3.0, 16, ASSUMED, lambda _: Alignment(0.35))
     assert list(found) == ["100,000", "1,000,000", "10,000,000", "100,000,000"]
-    together = duecourse(counts.firings["distinct"], counts.run, ASSUMED)["total"]
+    together = duecourse(counts.firings["distinct"], counts.run, ASSUMED, 2.1)["total"]
     assert found["1,000,000"]["distinct_firings_of_a_round"] == 1
     assert found["1,000,000"]["distinct"] > 3.0 + 1.5 * together
     assert found["1,000,000"]["distinct"] > found["1,000,000"]["minutely"], "a claim covers ten of a job's firings"
@@ -289,6 +316,64 @@ def test_cost_one_off_run_costs_its_request_and_units_plus_the_cost_of_a_firing(
     assert later["total"] == pytest.approx(
         fired["total"] - spared + later["writes"] + later["requests"] + later["request_logs"], abs=0.001
     )
+
+
+def test_cost_delayed_run_with_overlap_lock_costs_its_write_and_reads() -> None:
+    counts = Counts.from_results(None, None)
+    items = everything(counts, ASSUMED)
+    free, locked = items["duecourse_delayed_run"], items["duecourse_delayed_run_overlap_skip"]
+    assert locked["writes"] - free["writes"] == pytest.approx(0.625)
+    assert locked["execute_reads"] - free["execute_reads"] == pytest.approx(
+        (counts.locked.rru_per_run - counts.run.rru_per_run) * 0.125
+    )
+
+
+def test_cost_million_firings_include_the_surcharge_of_fair_queues_for_each_message() -> None:
+    firings = named("minutely").cursors(100)
+    made = [plan(each, now=CASES_NOW, horizon=840) for each in firings]
+    messages = [outgoing(each, one, now=CASES_NOW, nonce=str) for each, one in zip(firings, made, strict=True)]
+    sent, planned = sum(map(len, messages)), sum(len(one.firings) for one in made)
+    assert sent == planned * MESSAGES_OF_A_FIRING
+    items = everything(Counts.from_results(None, None), ASSUMED)
+    assert {costs["fair_queues"] for name, costs in items.items() if name.startswith("duecourse")} == {0.1}
+
+
+def test_cost_million_daily_firings_include_the_reads_of_the_audit_and_of_index_repair() -> None:
+    """Four audits a day and a pass of index repair read the job (2.5 KB), and an audit half a unit of its records."""
+    prod = stage_named("prod")
+    units = caretaking_units("distinct", segments=prod.audit_segments, repair_hours=prod.repair_hours)
+    assert units == pytest.approx((4 + 1) * JOB_KILOBYTES / 8 + 0.5, rel=0.05)
+    assert units == pytest.approx(DOCUMENTED_CARETAKING["distinct"], rel=0.05)
+    counts = replace(Counts.from_results(None, None), caretaking={**DOCUMENTED_CARETAKING, "distinct": units})
+    items = everything(counts, ASSUMED)
+    assert items["duecourse_distinct"]["audit_and_repair"] == pytest.approx(units * 0.125, abs=1e-4)
+    assert items["duecourse_minutely"]["audit_and_repair"] < 0.01
+
+
+def test_cost_dashboards_are_charged_from_the_fourth_of_the_account() -> None:
+    stage = replace(IDLE, dashboards=len(resources("prod", "AWS::CloudWatch::Dashboard")))
+    assert stage.dashboards == 2
+    assert stage.items(ASSUMED)["dashboards"] == 0
+    assert replace(IDLE, dashboards=4).items(ASSUMED)["dashboards"] == 3.0
+    assert apart(stage, ASSUMED)["dashboards_of_a_second_stage"] == 3.0
+
+
+def test_cost_warm_throughput_is_charged_once_for_the_units_beyond_the_default() -> None:
+    stage = replace(
+        stage_named("prod"),
+        throughput=ThroughputConfig(
+            jobs=WarmThroughput(writes=10_000), due=WarmThroughput(reads=22_000, writes=20_000), runs=None
+        ),
+    )
+    idle = idle_of_template(stage, {"round": ROUND, "tick": TICK}, ALARM_METRICS, 2)
+    assert (idle.warm_writes, idle.warm_reads) == (6_000 + 16_000, 10_000)
+    once = apart(idle, ASSUMED)["warm_throughput_once"]
+    assert once == pytest.approx(prices.usd("warm_writes", 22_000) + prices.usd("warm_reads", 10_000))
+    assert apart(IDLE, ASSUMED)["warm_throughput_once"] == 0
+
+
+def test_cost_metrics_of_an_active_stage_are_charged_each_month() -> None:
+    assert apart(IDLE, ASSUMED)["metrics_of_an_active_stage"] == pytest.approx(0.3 * ACTIVE_METRICS)
 
 
 def test_cost_google_charges_per_job_regardless_of_its_firings() -> None:

@@ -35,6 +35,13 @@ def test_dispatch_benchmark_distinct_jobs_share_sixty_schedules_as_specified() -
     assert "60 schedules" in DISTINCT.says
 
 
+def test_dispatch_benchmark_own_expressions_are_all_different_and_compiled_in_each_turn() -> None:
+    own = named("own")
+    assert len({cursor.schedule.expression for cursor in own.cursors(10_000)}) == 10_000
+    assert own.own
+    assert not DISTINCT.own
+
+
 def test_dispatch_benchmark_claim_is_one_write_to_the_table_and_two_to_the_index() -> None:
     stored = items(DISTINCT.cursors(10))
     counts = Counter(Query=3, GetItem=1, BatchExecuteStatement=1, SendMessageBatch=1, statements=10, messages=10)

@@ -41,6 +41,17 @@ def test_enqueue_message_sent_just_after_the_start_of_a_second_is_late_by_at_mos
 
 
 @given(DUES, FRACTIONS)
+@example(T0 + 1, 1 - 2**-22)
+def test_enqueue_held_message_is_visible_less_than_a_second_before_its_due_second_and_as_soon_after_it_as_others(
+    due: int, fraction: float
+) -> None:
+    now = T0 + fraction
+    visible = now + delay(due, Precision.SECOND, now, held=True)
+    assert -1 < visible - due <= ALIGNED_SECONDS + 1e-6
+    assert due - visible <= HOLD_SECONDS
+
+
+@given(DUES, FRACTIONS)
 def test_enqueue_exact_message_is_visible_before_its_due_second_within_the_hold_time_of_a_worker(
     due: int, fraction: float
 ) -> None:

@@ -32,7 +32,9 @@ from duecourse.domain.runs.overlap import (
     has_released,
     held_by,
     holder_of,
+    is_over,
     is_paused,
+    kept_longer,
     last_rank_before,
     latest,
     position_in,
@@ -128,15 +130,17 @@ class Overlaps:
             wanted = self._after(wanted, previous)
         return self._take(job, wanted, LockRequest(run.name.local, job.overlap, fresh, again), previous, before)
 
-    def take_key(self, start: Start, key: str, limit: int, lease_until: float, ended: Run | None) -> LockResult:
+    def take_key(
+        self, start: Start, key: str, limit: int, lease_until: float, ended: Run | None, *, brief: bool = False
+    ) -> LockResult:
         """Take one of the `limit` places of a concurrency key for a start, as `take` takes the lock of a job. `ended`
-        is what `take` has returned.
+        is what `take` has returned. `brief`: see `Lock`.
         """
         run, previous, continued = start.run, start.previous, start.continued
         in_turn = continued is None or (
             isinstance(continued, Queued) and (continued.wait is None or continued.key is None)
         )
-        wanted = Lock(holder_of(run, key_queue(key)), lease_until, rank_of_start(run, previous))
+        wanted = Lock(holder_of(run, key_queue(key)), lease_until, rank_of_start(run, previous), brief=brief)
         places = Places(run.tenant, key_queue(key), limit, key=key, ended=ended)
         return self._take_place(places, wanted, previous, run if in_turn else None)
 
@@ -332,7 +336,8 @@ class Overlaps:
             empty = Lock("", self.clock.now())
             if any(self.runs.lock(tenant, queue, empty, held[each], place=each) is not None for each in lost):
                 continue
-            if self.runs.lock(tenant, queue, wanted, held.get(place), place=place) is None:
+            taken = kept_longer(wanted, held[place]) if place == kept else wanted
+            if self.runs.lock(tenant, queue, taken, held.get(place), place=place) is None:
                 return Held()
         return Wait("the places changed repeatedly")
 
@@ -350,19 +355,29 @@ class Overlaps:
 
     def _free(self, places: Places, held: dict[int, Lock], ended: Run | None = None) -> int:
         name = "" if ended is None else holder_of(ended, places.wait_queue)
-        return max(places.limit - len(self._taken(places, held, name, ended)), 0)
+        count = self._taken if places.limit >= self.released_from else self._active
+        return max(places.limit - len(count(places, held, name, ended)), 0)
 
     def _taken(
         self, places: Places, held: dict[int, Lock], mine: str, record: Run | None, ahead: Sequence[str] = ()
     ) -> set[int]:
-        """Return the places that are not free. If the ends of runs are written to the places, and a place is without a
-        holder, these are the places with a holder. Otherwise they are the places of active runs. The run `mine` (its
-        record is `record`) leaves places for the runs `ahead`.
+        """Return the places that are not free, or more if enough others are. Records are read only if the locks do not
+        show a free place: for a key first that of the holder which probably ends first, then all others. The run `mine`
+        (its record is `record`) leaves places for the runs `ahead`.
+
+        The end of a job's run counts the free places (`free`), so its places are taken in order, and records are read
+        unless the ends of runs are written to the places.
         """
-        named = {place for place, lock in held.items() if lock.holder}
-        released = places.limit >= self.released_from and mine not in {held[place].holder for place in named}
-        if released and len(named) + _waiting(ahead, held, named) < places.limit:
-            return named
+        now, released = self.clock.now(), places.limit >= self.released_from
+        named = {place for place, lock in held.items() if lock.holder and not is_over(lock, now)}
+        if mine not in {lock.holder for lock in held.values()} and (released or places.job is None):
+            if _have_room(named, held, ahead, places.limit):
+                return named
+            oldest = min(named, key=lambda place: held[place].until, default=PAUSE_PLACE)
+            rest = named - {oldest}
+            few = not released and _have_room(rest, held, ahead, places.limit)
+            if few and not self._active(places, {oldest: held[oldest]}, mine, record):
+                return rest
         return self._active(places, held, mine, record)
 
     def _active(self, places: Places, held: dict[int, Lock], mine: str, record: Run | None) -> set[int]:
@@ -370,6 +385,7 @@ class Overlaps:
         (copies of its message, or a redrive); only the last one counts.
         """
         now, job = self.clock.now(), places.job
+        held = {place: lock for place, lock in held.items() if not is_over(lock, now)}
         records = self._records(places.tenant, places.wait_queue, held, mine, places.ended)
         active: dict[str, int] = {}
         for place, lock in sorted(held.items(), key=lambda each: (each[1].rank, each[1].until)):
@@ -391,6 +407,11 @@ class Overlaps:
 
 def _places_of(job: Job, limit: int) -> Places:
     return Places(job.tenant, job.id, limit, job)
+
+
+def _have_room(taken: Collection[int], held: Mapping[int, Lock], ahead: Sequence[str], limit: int) -> bool:
+    """Return whether a place is free beside those that are taken, and those for the runs `ahead` in the wait queue."""
+    return len(taken) + _waiting(ahead, held, taken) < limit
 
 
 def _waiting(ahead: Sequence[str], held: Mapping[int, Lock], places: Collection[int]) -> int:

@@ -19,7 +19,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.job import Job
+from duecourse.domain.jobs.job import Completion, Job
 from duecourse.domain.runs.decision import RetryLater, Start
 from duecourse.domain.runs.overlap import KeyLimit, Skip, Wait
 from duecourse.domain.runs.rendering import Prepared
@@ -213,7 +213,8 @@ class Gates:
         if places is None:
             return admitted
         start = with_priority(admitted.start, admitted.job, key)
-        match self.places.take_key(start, key, places, lease_until, admitted.ended):
+        brief = admitted.job.completion is Completion.RESPONSE and not admitted.tickets
+        match self.places.take_key(start, key, places, lease_until, admitted.ended, brief=brief):
             case Held():
                 return replace(admitted, start=replace(start, run=replace(start.run, key=key)))
             case Wait() as wait:

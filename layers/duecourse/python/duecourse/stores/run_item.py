@@ -326,6 +326,7 @@ def lock_item(tenant: str, job_id: str, lock: Lock, place: int = 0) -> Item:
             "until": lock.until,
             "rank": lock.rank,
             "called_until": lock.called_until,
+            "brief": lock.brief or None,
             "expires_at": int(lock.until) + kept,
         }
     )
@@ -345,4 +346,5 @@ def lock_from_item(item: Item) -> Lock:
         float(item["until"]["N"]),
         values.integer(item, "rank"),
         values.optional_float(item, "called_until"),
+        values.flag(item, "brief"),
     )

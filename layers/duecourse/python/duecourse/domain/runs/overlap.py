@@ -11,7 +11,7 @@ which runs of several jobs take. After a failed attempt, a run has no place of i
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -58,12 +58,14 @@ class Lock:
     - `until`: the end of the invocation that acquired the lock (UTC seconds).
     - `rank`: the rank of the start that acquired the lock (`rank_of_start`).
     - `called_until`: the latest start of calls by earlier runs that may still be in progress (UTC seconds).
+    - `brief`: the attempt of the holder ends with its invocation, since it has no callback and no later gate.
     """
 
     holder: str
     until: float
     rank: int = 0
     called_until: float | None = None
+    brief: bool = False
 
 
 L = TypeVar("L")
@@ -247,6 +249,20 @@ def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
             return starting or now < until + PLACE_KEPT_SECONDS
         case _:
             return starting  # its start is not recorded yet
+
+
+def is_over(lock: Lock, now: float) -> bool:
+    """Return whether the run that took this place of a key has it no more, whatever its record says (`has_place`): its
+    attempt ended with its invocation, or the worker vanished. A later attempt has taken a place again.
+    """
+    return lock.brief and now > lock.until + ORPHAN_SECONDS
+
+
+def kept_longer(lock: Lock, held: Lock) -> Lock:
+    """Return `lock` with which a run takes its own place again, but at least as long as with `held`. Another start of
+    the run, by a copy of its message, may have taken it and may write the record.
+    """
+    return replace(lock, until=max(lock.until, held.until), brief=lock.brief and held.brief)
 
 
 PAUSE_PLACE = 999

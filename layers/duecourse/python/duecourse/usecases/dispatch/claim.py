@@ -390,6 +390,12 @@ class Claiming:
 ALIGNED_SECONDS = 0.15
 """A message that is sent within this time (seconds) after the start of a second counts as sent at its start."""
 
+HELD_FIRINGS = 2
+"""The maximum number of firings of a group that does not wait for the start of a second. Their workers hold them
+instead, for less than a second each. A worker has half the memory of a dispatcher, and often holds several runs at
+once, so this never costs more.
+"""
+
 
 def outgoing(
     cursor: Cursor,
@@ -399,16 +405,17 @@ def outgoing(
     nonce: Callable[[], str],
     correlation_id: str | None = None,
     crowded: bool = False,
+    held: bool = False,
 ) -> list[Outgoing]:
     """Return one message per firing, each with the delay that makes it visible at its due second if it is sent at
     `now`. `correlation_id` identifies the request or round that enqueues the messages. `crowded`: caught-up runs go
-    through the bulk queue.
+    through the bulk queue. `held`: see `delay`.
     """
     over = plan.cursor.occurrence is None and plan.cursor.error is None
     final = plan.firings[-1] if plan.firings and over else None
     return [
         Outgoing(
-            delay_seconds=delay(firing.due, cursor.precision, now),
+            delay_seconds=delay(firing.due, cursor.precision, now, held=held),
             message=message(
                 replace(cursor, bulk=True) if crowded and firing.caught_up else cursor,
                 firing,
@@ -430,16 +437,17 @@ def checks_of(
     return [Outgoing(check, delay(ceil(check.not_before), Precision.SECOND, now)) for check in checks]
 
 
-def delay(due: int, precision: Precision, now: float) -> int:
-    """Return the delay of a message in whole seconds, rounded up so that it is never visible early.
+def delay(due: int, precision: Precision, now: float, *, held: bool = False) -> int:
+    """Return the delay of a message in whole seconds, rounded up so that it is not visible early.
 
-    A message that is sent 0.3 s after the start of a second becomes visible 0.3 s after its due second. Messages of
-    jobs with precision `exact` become visible one second earlier (up to two, if they are not sent at the start of a
-    second), and their worker holds them.
+    A message that is sent 0.3 s after the start of a second becomes visible 0.3 s after its due second. If it is
+    `held`, it becomes visible 0.7 s before its due second, and its worker holds it. Messages of jobs with precision
+    `exact` become visible one second earlier (up to two, if they are not sent at the start of a second), and their
+    worker holds them.
     """
     match precision:
         case Precision.SECOND:
-            wait = ceil(due - now)
+            wait = floor(due - now + ALIGNED_SECONDS) if held else ceil(due - now)
         case Precision.EXACT:
             wait = floor(due - HOLD_SECONDS - now + ALIGNED_SECONDS)
     return min(max(wait, 0), MAX_DELAY_SECONDS)
@@ -512,7 +520,8 @@ class SendAndClaim:
     ) -> ClaimOutcome:
         """Send the messages, and claim the cursors whose messages were all accepted. Throttled claims are retried with
         `retry`, because their messages are already sent. Nothing else is sent until these retries end. `aligned`: wait
-        for the start of the next second before sending, so that messages become visible at the start of their second.
+        for the start of the next second before sending, so that messages become visible at the start of their second,
+        or let workers hold them if they are few.
         """
         sent = self.send(group, report, aligned=aligned)
         wanted = self._claims(sent, report)
@@ -531,10 +540,13 @@ class SendAndClaim:
 
     def send(self, group: list[Planned], report: Report, *, aligned: bool = True) -> list[Planned]:
         """Send the messages of a group without claims. Return the cursors whose messages were all accepted."""
-        now = self._aligned(group) if aligned else self.clock.now()
+        held = aligned and _is_held(group)
+        now = self._aligned(group) if aligned and not held else self.clock.now()
         nonce, named = self.randomness.nonce, self.correlation_id
         batches = [
-            outgoing(p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named, crowded=self._is_crowded(p))
+            outgoing(
+                p.cursor, p.plan, now=now, nonce=nonce, correlation_id=named, crowded=self._is_crowded(p), held=held
+            )
             for p in group
         ]
         for planned, batch in zip(group, batches, strict=True):
@@ -606,6 +618,12 @@ class SendAndClaim:
                 "claim_deferred", alarming=True, reason=planned.plan.reason, error=format_error(problem), **whose
             )
             return planned, None, report
+
+
+def _is_held(group: Iterable[Planned]) -> bool:
+    """Return whether workers hold the messages of a group. The checks of deadlines are not held."""
+    firings = sum(len(planned.plan.firings) for planned in group)
+    return firings <= HELD_FIRINGS and not any(planned.cursor.deadlines for planned in group)
 
 
 def _sorted(wanted: list[tuple[Planned, Claim]], claims: list[Claimed], *, all_sent: bool) -> ClaimOutcome:
