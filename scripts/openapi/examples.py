@@ -378,6 +378,7 @@ BACKFILL: Document = {
     "ends_at": "2026-11-21T10:21:00Z",
     "estimated_cost_usd": 0.000081,
     "suffix": ".b3fa85f64",
+    "message": None,
 }
 
 PREVIEW: Document = {

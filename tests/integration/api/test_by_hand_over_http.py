@@ -203,13 +203,21 @@ def test_manual_runs_backfill_is_a_dry_run_unless_started_explicitly(api: ApiCli
         "starts_at": "2026-11-21T12:00:00Z",
         "ends_at": "2026-11-21T12:00:11Z",
         "suffix": None,
+        "message": "Nothing was started. To start this backfill, repeat the request with dry_run set to false.",
     }
     assert sent(api) == []
+
+
+def test_manual_runs_backfill_of_a_range_without_occurrences_says_so(api: ApiClient) -> None:
+    answer = api.post(AN_HOUR | {"only": "failed"}, BACKFILL)
+    said = "Nothing was started, because there are no such occurrences in the range."
+    assert (answer.status, answer.json["count"], answer.json["message"]) == (200, 0, said)
 
 
 def test_manual_runs_started_backfill_names_its_runs(api: ApiClient) -> None:
     answer = api.post(AN_HOUR | {"dry_run": False, "pace_seconds": 300, "newest_first": True}, BACKFILL)
     assert (answer.status, answer.json["dry_run"], answer.json["count"]) == (202, False, 12)
+    assert answer.json["message"] is None
     suffix = answer.json["suffix"]
     assert suffix.startswith(".b")
     assert [str(message.name) for message in sent(api)] == [

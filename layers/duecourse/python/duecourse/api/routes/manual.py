@@ -150,6 +150,7 @@ class BackfillAnswer(TypedDict):
     ends_at: Annotated[Second | None, Field(description="The start time of the last run.")]
     estimated_cost_usd: Annotated[float, Field(ge=0)]
     suffix: Annotated[str | None, Field(description="The suffix of the ids of the runs; null if no runs were started.")]
+    message: Annotated[str | None, Field(description="How to start a backfill that was only planned.")]
 
 
 class SkippedAnswer(TypedDict):
@@ -383,6 +384,10 @@ def payload_faults_of(api: Api, job: Job, own: OwnPayload | None) -> list[FieldF
     return list(faults.values())
 
 
+NOTHING_TO_START = "Nothing was started, because there are no such occurrences in the range."
+NOT_STARTED = "Nothing was started. To start this backfill, repeat the request with dry_run set to false."
+
+
 def _backfill_document(asked: Backfill, look: BackfillEstimate, suffix: str | None) -> BackfillAnswer:
     """Return the document of a backfill that was started or planned. `suffix` is the suffix of its run ids, or None if
     nothing was started.
@@ -402,4 +407,5 @@ def _backfill_document(asked: Backfill, look: BackfillEstimate, suffix: str | No
         ends_at=None if plan.ends_at is None else to_iso(plan.ends_at),
         estimated_cost_usd=round(look.cost, 6),
         suffix=suffix,
+        message=None if suffix is not None else NOT_STARTED if plan.count else NOTHING_TO_START,
     )
