@@ -77,6 +77,8 @@ def of_runs() -> Iterator[Case]:
     yield get("POST /v1/runs/{run_id}/redrive", "20 attempts", f"/v1/runs/dying.{AT}/redrive", 202)
     discard = "POST /v1/runs/{run_id}/discard"
     yield get(discard, "20 attempts", f"/v1/runs/dying.{AT}/discard", 200)
+    mark = "POST /v1/runs/{run_id}/mark-succeeded"
+    yield send(mark, "a run that waits", lambda: {"reason": "x" * 500}, f"/v1/runs/waiting.{AT}/mark-succeeded", 202)
     yield from _callbacks()
 
 

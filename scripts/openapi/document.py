@@ -42,7 +42,16 @@ _AUTHORISED = (
 )  # fmt: skip
 _BY_KEY = ("bad-key", "bad-signature", "tenant-suspended", "tenant-erased", "too-many-requests")
 _STATES = frozenset(
-    {"run-ended", "attempt-over", "not-dead", "nothing-to-redrive", "job-deleted", "no-workflow-run", "run-not-ended"}
+    {
+        "run-ended",
+        "attempt-over",
+        "not-dead",
+        "not-waiting",
+        "nothing-to-redrive",
+        "job-deleted",
+        "no-workflow-run",
+        "run-not-ended",
+    }
 )
 """Problems that contain the run's state."""
 

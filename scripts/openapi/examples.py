@@ -62,7 +62,13 @@ from duecourse.api.routes.operations import (
     OperationsAnswer,
 )
 from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseManyBody, ResumeBody, ResumeManyBody
-from duecourse.api.routes.runs import CancelledRunsAnswer, CancelRunsBody, ExplainedAnswer, RunPayloadAnswer
+from duecourse.api.routes.runs import (
+    CancelledRunsAnswer,
+    CancelRunsBody,
+    ExplainedAnswer,
+    MarkSucceededBody,
+    RunPayloadAnswer,
+)
 from duecourse.api.routes.service import (
     HealthAnswer,
     OidcConfigurationAnswer,
@@ -559,6 +565,7 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
         "waiting runs of a job": {"job_id": JOB_ID, "state": ["QUEUED"]},
         "look first": {"state": ["QUEUED", "RETRYING"], "tag": "billing", "dry_run": True},
     },
+    MarkSucceededBody: {"its callback was lost": {"reason": "the report arrived; the callback was lost"}},
     DiscardBody: {"handled": {"note": "sent again from the shop"}},
     OperationBody: {
         "dead runs since midnight": {"kind": "redrive", "since": "2026-11-21T00:00:00Z", "per_minute": 60},

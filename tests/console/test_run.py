@@ -66,6 +66,27 @@ def test_run_page_discards_a_dead_run_with_a_note(
     expect(page.get_by_text("DEAD", exact=True)).to_be_visible()
 
 
+def test_run_page_marks_a_waiting_run_as_succeeded(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    _job(scheduler, completion="callback")
+    scheduler.advance(minutes=10)
+    page = open_page(console, f"/runs/{NOON}")
+    expect(page.get_by_text("WAITING", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Mark as succeeded").click()
+    dialog = page.get_by_role("dialog", name="Mark the run as succeeded?")
+    assert accessibility_faults(page) == []
+    dialog.get_by_role("button", name="Mark as succeeded").click()
+    expect(dialog).to_contain_text("reason")
+    dialog.get_by_label("Reason").fill("the report arrived")
+    dialog.get_by_role("button", name="Mark as succeeded").click()
+    expect(page.get_by_text("The run is being marked as succeeded.")).to_be_visible()
+    scheduler.advance(seconds=5)
+    _ask_again(page)
+    expect(page.get_by_text("SUCCEEDED", exact=True)).to_be_visible()
+    expect(page.get_by_text("the report arrived")).to_be_visible()
+
+
 def test_run_page_starts_an_ended_run_again_with_its_payload(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

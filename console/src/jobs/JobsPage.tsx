@@ -7,7 +7,7 @@ import LiveRegion from "@cloudscape-design/components/live-region";
 import PropertyFilter from "@cloudscape-design/components/property-filter";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import TextFilter from "@cloudscape-design/components/text-filter";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { fetcher } from "../api/client";
 import { useRefusal } from "../app/context";
 import { to } from "../app/routes";
@@ -17,6 +17,7 @@ import { PagedTable } from "../shared/PagedTable";
 import { CARDS, useNarrow } from "../shared/Rows";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
+import { useSearchText } from "../shared/useSearchText";
 import { columns as columnsOf, hasNote, type Job } from "./columns";
 import { CHOICES, FILTERS, filtersOf, isShown, PROPERTIES, queryOf } from "./filter";
 import { useColumns } from "./useColumns";
@@ -45,8 +46,6 @@ export default function JobsPage() {
   const clock = useClock();
   const definitions = columnsOf(clock === "job" ? "job's zone" : zoneOf(clock));
   const [chosen, setChosen] = useState<readonly Job[]>([]);
-  const [text, setText] = useState(filters.search ?? "");
-  useEffect(() => setText(filters.search ?? ""), [filters.search]); // the Back button
   const total = useTotal(filters);
   const all = useSelectAll(filters, setChosen);
   const refusal = useRefusal("jobs:write");
@@ -74,8 +73,8 @@ export default function JobsPage() {
     setChosen([]); // actions do not apply to jobs that are no longer shown
     setFilters(changes);
   };
+  const typed = useSearchText(filters.search, (text) => search({ search: text }));
   const showAll = () => {
-    setText("");
     search(Object.fromEntries([...FILTERS, ...CHOICES].map((name) => [name, undefined])));
   };
   // Some are selected, and there may be more.
@@ -162,11 +161,11 @@ export default function JobsPage() {
         filter={
           <SpaceBetween size="xs">
             <TextFilter
-              filteringText={text}
+              filteringText={typed.text}
               filteringPlaceholder="Find jobs by any part of their id or name"
               filteringAriaLabel="Find jobs"
-              onChange={({ detail }) => setText(detail.filteringText)}
-              onDelayedChange={({ detail }) => search({ search: detail.filteringText.trim() })}
+              onChange={({ detail }) => typed.setText(detail.filteringText)}
+              onDelayedChange={({ detail }) => typed.send(detail.filteringText)}
             />
             <PropertyFilter
               query={queryOf(filters)}

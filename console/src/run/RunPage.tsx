@@ -116,6 +116,26 @@ function Run({ runId }: { runId: string }) {
       },
     });
   };
+  const succeed = () => {
+    let reason = "";
+    ask({
+      header: "Mark the run as succeeded?",
+      text: (
+        <SpaceBetween size="s">
+          <div>
+            The run ends now, although its program has not completed it. A later callback has no effect.
+          </div>
+          <Note label="Reason" change={(text) => (reason = text)} />
+        </SpaceBetween>
+      ),
+      action: "Mark as succeeded",
+      grave: true,
+      async run() {
+        await fetcher.POST("/v1/runs/{run_id}/mark-succeeded", { params: { path }, body: { reason } });
+        notices.done("The run is being marked as succeeded.");
+      },
+    });
+  };
   const isWorkflow = job.data?.target.type === "workflow";
   const noJob = refusal ?? (job.data === undefined ? "The job was deleted or cannot be read." : undefined);
   const again = () => {
@@ -148,6 +168,11 @@ function Run({ runId }: { runId: string }) {
             {isOver(run) && (
               <Button onClick={again} disabled={noJob !== undefined} disabledReason={noJob}>
                 Run again
+              </Button>
+            )}
+            {run.state === "WAITING" && run.workflow !== run.job_id && (
+              <Button onClick={succeed} disabled={refusal !== undefined} disabledReason={refusal}>
+                Mark as succeeded
               </Button>
             )}
             {!isOver(run) && (
@@ -196,11 +221,12 @@ function cancellation(run: SingleRun, isWorkflow: boolean): string {
   return "The current call is not interrupted. If it fails, it is not retried.";
 }
 
-/** The field for the note, which keeps its own text: the question that contains it is not rendered again. */
-function Note({ change }: { change(text: string): void }) {
+/** The field for a note, which keeps its own text: the question that contains it is not rendered again. */
+function Note({ label, change }: { label?: string; change(text: string): void }) {
   const [text, setText] = useState("");
   return (
     <NoteField
+      required={label}
       value={text}
       change={(to) => {
         setText(to);

@@ -5,13 +5,13 @@ import Pagination from "@cloudscape-design/components/pagination";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import StatusIndicator, { type StatusIndicatorProps } from "@cloudscape-design/components/status-indicator";
 import TextFilter from "@cloudscape-design/components/text-filter";
-import { useEffect, useState } from "react";
 import { useRefusal, useStage } from "../app/context";
 import { Time } from "../shared/Instant";
 import { ProblemBox } from "../shared/ProblemBox";
 import { type Column, Rows } from "../shared/Rows";
 import { duration } from "../shared/time";
 import { useFilters } from "../shared/useFilters";
+import { useSearchText } from "../shared/useSearchText";
 import { percent } from "../stage/metrics";
 import { Objectives } from "../stage/Objectives";
 import { cost, LARGEST_FIRST, listed, type Tenant } from "./tenants";
@@ -33,8 +33,7 @@ export default function TenantsPage() {
   const refused = useRefusal("ops");
   const query = useTenants({ live: true });
   const [{ search = "", page, sort, order: way }, change] = useFilters(["search", "page", "sort", "order"]);
-  const [text, setText] = useState(search);
-  useEffect(() => setText(search), [search]); // the Back button
+  const typed = useSearchText(search, (text) => change({ search: text }));
   const order =
     sort === undefined ? LARGEST_FIRST : { field: sort as keyof Tenant, descending: way === "desc" };
   if (settings.operator_view !== true || refused !== undefined) {
@@ -49,7 +48,7 @@ export default function TenantsPage() {
     );
   }
   const found = query.data;
-  const rows = listed(found?.tenants ?? [], text, order);
+  const rows = listed(found?.tenants ?? [], typed.text, order);
   const pages = Math.max(Math.ceil(rows.length / PAGE), 1);
   const shown = Math.min(Number(page ?? 1) || 1, pages);
   const columns = columnsOf(found?.quota ?? 0);
@@ -105,12 +104,12 @@ export default function TenantsPage() {
         }
         filter={
           <TextFilter
-            filteringText={text}
+            filteringText={typed.text}
             filteringPlaceholder="Find tenants by a part of their name"
             filteringAriaLabel="Find tenants by a part of their name"
             countText={`${number(rows.length)} ${rows.length === 1 ? "match" : "matches"}`}
-            onChange={({ detail }) => setText(detail.filteringText)}
-            onDelayedChange={({ detail }) => change({ search: detail.filteringText })}
+            onChange={({ detail }) => typed.setText(detail.filteringText)}
+            onDelayedChange={({ detail }) => typed.send(detail.filteringText)}
           />
         }
         pagination={
@@ -124,7 +123,7 @@ export default function TenantsPage() {
         }
         empty={
           <Box textAlign="center" color="text-body-secondary" padding="s">
-            {text === "" ? "No tenant has jobs yet." : "No tenants match. Change the text."}
+            {typed.text === "" ? "No tenant has jobs yet." : "No tenants match. Change the text."}
           </Box>
         }
       />

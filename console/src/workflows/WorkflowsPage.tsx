@@ -2,7 +2,6 @@ import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import Link from "@cloudscape-design/components/link";
 import TextFilter from "@cloudscape-design/components/text-filter";
-import { useEffect, useState } from "react";
 import { fetcher } from "../api/client";
 import { to } from "../app/routes";
 import { LastRuns } from "../jobs/LastRuns";
@@ -12,6 +11,7 @@ import { PagedTable } from "../shared/PagedTable";
 import { JobStatus } from "../shared/Status";
 import { useFilters } from "../shared/useFilters";
 import { usePages } from "../shared/usePages";
+import { useSearchText } from "../shared/useSearchText";
 import { Zoned } from "../shared/Zoned";
 
 const PAGE = 50;
@@ -22,8 +22,7 @@ const LAST = 20;
 export default function WorkflowsPage() {
   const [filters, change] = useFilters(["search", "prefix", "tag", "state", "owner"]);
   const clock = useClock();
-  const [text, setText] = useState(filters.search ?? "");
-  useEffect(() => setText(filters.search ?? ""), [filters.search]); // the Back button
+  const typed = useSearchText(filters.search, (search) => change({ search }));
   const pages = usePages(["workflows", filters], async (cursor, signal) => {
     const query = {
       ...filters,
@@ -55,11 +54,11 @@ export default function WorkflowsPage() {
       }
       filter={
         <TextFilter
-          filteringText={text}
+          filteringText={typed.text}
           filteringPlaceholder="Find workflows by any part of their id or name"
           filteringAriaLabel="Find workflows"
-          onChange={({ detail }) => setText(detail.filteringText)}
-          onDelayedChange={({ detail }) => change({ search: detail.filteringText.trim() })}
+          onChange={({ detail }) => typed.setText(detail.filteringText)}
+          onDelayedChange={({ detail }) => typed.send(detail.filteringText)}
         />
       }
       columnDefinitions={[

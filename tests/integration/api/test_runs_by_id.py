@@ -113,6 +113,53 @@ def test_runs_by_id_active_run_is_cancelled_by_its_worker(api: ApiClient, job: J
     assert stored(api, record) == record
 
 
+def test_runs_by_id_waiting_run_is_marked_as_succeeded_by_its_worker(api: ApiClient, job: Job) -> None:
+    record = recorded(api, waiting_run(job))
+    answer = api.post({"reason": "the report arrived"}, f"/v1/runs/{NAME}/mark-succeeded")
+    assert (answer.status, answer.json["accepted"]) == (202, "complete")
+    (sent,) = api.wheel.sent
+    marked = {"marked_succeeded_by": "local", "reason": "the report arrived"}
+    assert (sent.message.kind, sent.message.command.result) == (MessageKind.COMPLETE, marked)
+    assert stored(api, record) == record
+    (entry, *_) = api.get("/v1/jobs/steady/history").json["items"]
+    assert (entry["action"], entry["principal"]) == ("marked_succeeded", "local")
+    assert entry["facts"] == {"runs": 1, "run_ids": [NAME], "reason": "the report arrived"}
+
+
+def test_runs_by_id_waiting_run_is_marked_as_succeeded_with_a_result(api: ApiClient, job: Job) -> None:
+    recorded(api, waiting_run(job))
+    body = {"reason": "the report arrived", "result": {"rows": 3}}
+    assert api.post(body, f"/v1/runs/{NAME}/mark-succeeded").status == 202
+    assert api.wheel.sent[0].message.command.result == {"rows": 3}
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [
+        (RunState.RUNNING, "not-waiting"),
+        (RunState.RETRYING, "not-waiting"),
+        (RunState.DEAD, "run-ended"),
+        (RunState.SUCCEEDED, "run-ended"),
+    ],
+)
+def test_runs_by_id_run_that_does_not_wait_is_not_marked_as_succeeded(
+    api: ApiClient, job: Job, state: RunState, kind: str
+) -> None:
+    recorded(api, waiting_run(job, state))
+    answer = api.post({"reason": "done"}, f"/v1/runs/{NAME}/mark-succeeded")
+    assert (answer.status, answer.json["type"]) == (409, f"/problems/{kind}")
+    assert api.wheel.sent == []
+    assert api.get("/v1/jobs/steady/history").json["items"] == []
+
+
+@pytest.mark.parametrize("body", [{}, {"reason": ""}, {"reason": "x" * 501}])
+def test_runs_by_id_mark_as_succeeded_requires_a_reason(api: ApiClient, job: Job, body: dict[str, str]) -> None:
+    recorded(api, waiting_run(job))
+    answer = api.post(body, f"/v1/runs/{NAME}/mark-succeeded")
+    assert (answer.status, list(answer.errors)) == (422, ["/reason"])
+    assert api.wheel.sent == []
+
+
 def test_runs_by_id_queued_run_is_cancelled_before_it_is_due(api: ApiClient) -> None:
     assert api.post(BODY | {"id": "steady", "schedule": "rate(1 minute)", "priority": "high"}).status == 201
     enqueued = api.wheel.sent[0].message

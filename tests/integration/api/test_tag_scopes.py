@@ -70,6 +70,7 @@ MEANING = {
     ("POST", "/v1/runs/<run_id>/cancel"): OF_A_JOB,
     ("POST", "/v1/runs/<run_id>/redrive"): OF_A_JOB,
     ("POST", "/v1/runs/<run_id>/discard"): OF_A_JOB,
+    ("POST", "/v1/runs/<run_id>/mark-succeeded"): OF_A_JOB,
     ("POST", "/v1/runs/cancel"): REFUSED,
     ("POST", "/v1/runs/<run_id>/rerun"): OF_A_JOB,
     ("GET", "/v1/dead-letters"): LIST,

@@ -45,6 +45,20 @@ def test_callbacks_complete_a_waiting_run_with_its_result_hours_later(world: Wor
     assert len(world.caller.calls) == 1
 
 
+def test_callbacks_run_marked_as_succeeded_ends_and_a_later_callback_changes_nothing(world: World) -> None:
+    world.add(waiting_job())
+    world.until(NOON + 3600)
+    waiting = the_run(world)
+    world.api.commands.mark_succeeded(waiting.tenant, str(waiting.name), "the report arrived", None, "ann")
+    world.until(NOON + 3700)
+    run = the_run(world)
+    marked = {"marked_succeeded_by": "ann", "reason": "the report arrived"}
+    assert (run.state, run.result, run.attempt) == (RunState.SUCCEEDED, marked, 1)
+    world.tell(world.about(waiting, MessageKind.COMPLETE, result={"rows": 3}))
+    assert the_run(world) == run
+    assert len(world.caller.calls) == 1
+
+
 class CallbackWorld(World):
     """Messages about callbacks have their own queue, and reach workers that belong to no lane."""
 

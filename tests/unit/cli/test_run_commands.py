@@ -75,6 +75,7 @@ def answer(asked: Seen) -> tuple[int, object]:
         ("POST", "/v1/operations"): {**ENDED, **({"done": 0, "refused": 0, "skipped": {}} if none else {})},
         ("POST", "/v1/runs/dead.1/redrive"): {"run": RUN, "accepted": "redrive"},
         ("POST", "/v1/runs/dead.1/discard"): DISCARDED,
+        ("POST", "/v1/runs/waiting.1/mark-succeeded"): {"run": WAITING, "accepted": "complete"},
         ("GET", "/v1/runs/discarded.1"): DISCARDED,
         ("GET", "/v1/jobs"): {"items": [] if asked.query.get("tag") == "none" else [JOB, JOB], "next_cursor": None},
         ("GET", "/v1/runs"): {"items": [], "next_cursor": None},
@@ -319,6 +320,13 @@ def test_run_commands_discard_a_dead_run_with_a_note(server, asked):
     assert result.stdout == f"{RUN['id']} was DEAD; it is discarded\n"
     assert asked == [("POST", "/v1/runs/dead.1/discard", {"note": "sent again"})]
     assert json.loads(duecourse(server, "runs", "discard", "dead.1", "--json").stdout) == DISCARDED
+
+
+def test_run_commands_mark_a_waiting_run_as_succeeded(server, asked):
+    result = duecourse(server, "runs", "mark-succeeded", "waiting.1", "--reason", "the report arrived")
+    assert result.stdout == f"{WAITING['id']} was WAITING; its success is requested\n"
+    assert asked == [("POST", "/v1/runs/waiting.1/mark-succeeded", {"reason": "the report arrived"})]
+    assert duecourse(server, "runs", "mark-succeeded", "waiting.1").exit_code == 2
 
 
 def test_run_commands_show_by_whom_and_why_a_run_was_discarded(server):

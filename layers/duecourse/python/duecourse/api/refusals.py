@@ -41,6 +41,7 @@ from duecourse.usecases.runs.commands import (
     JobGoneError,
     NotDeadError,
     NothingToRedriveError,
+    NotWaitingError,
     RunStateError,
 )
 from duecourse.usecases.runs.lists import RunUnknownError
@@ -256,6 +257,10 @@ def _state(error: RunStateError) -> Problem:
             return StateProblem(
                 "not-dead", f"{run.name} is {run.state}; only dead runs can be redriven or discarded.", run.state
             )
+        case NotWaitingError():
+            waits = "the run of a workflow" if run.is_workflow else run.state
+            detail = f"{run.name} is {waits}; only runs that wait for a callback can be marked as succeeded."
+            return StateProblem("not-waiting", detail, run.state)
         case NothingToRedriveError(failed=failed):
             detail = (
                 f"No failed step of {run.name} is dead in this run: {', '.join(failed)}. Rerun it from these steps."

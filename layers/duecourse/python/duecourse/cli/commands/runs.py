@@ -260,6 +260,25 @@ def discard(run_ids: tuple[str, ...], note: str | None, api: str | None, sign: b
         each_run(run_ids, lambda run_id: client.discard_run(run_id, note=note), "it is discarded", as_json=as_json)
 
 
+@runs.command(
+    "mark-succeeded",
+    cls=Command,
+    example="duecourse runs mark-succeeded nightly.20261121T030000Z --reason 'the report arrived'",
+)
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
+@click.option("--reason", metavar="TEXT", required=True, help="Why: at most 500 characters.")
+@named_options
+def mark_succeeded(run_ids: tuple[str, ...], reason: str, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Mark runs that wait for their callback as succeeded, for example if the callback was lost."""
+    with connected(api, sign) as client:
+        each_run(
+            run_ids,
+            lambda run_id: client.mark_run_succeeded(run_id, reason=reason).run,
+            "its success is requested",
+            as_json=as_json,
+        )
+
+
 def _died_last(client: Client, job_id: str) -> str:
     found = client.list_dead_runs(job_id=job_id, limit=2).items
     if not found:

@@ -142,6 +142,7 @@ class ChangeAction(StrEnum):
     CANCELLED = "cancelled"
     REDRIVEN = "redriven"
     DISCARDED = "discarded"
+    MARKED_SUCCEEDED = "marked_succeeded"
     KEY_CREATED = "key_created"
     KEY_REVOKED = "key_revoked"
 

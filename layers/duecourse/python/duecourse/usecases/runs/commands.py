@@ -52,6 +52,10 @@ class NotDeadError(RunStateError):
     """The run is not dead."""
 
 
+class NotWaitingError(RunStateError):
+    """The run does not wait for a callback."""
+
+
 class NothingToRedriveError(RunStateError):
     """The run of a workflow has failed steps, but none that died in this run. `failed` names them, with reasons."""
 
@@ -82,17 +86,17 @@ class CommandSender:
             raise LaneUnavailableError(run.run_id)
 
     def records(
-        self, what: ChangeAction, runs: Sequence[Run], by: str | None, operation: str | None = None
+        self, what: ChangeAction, runs: Sequence[Run], by: str | None, **facts: str | None
     ) -> list[ChangeRecord]:
         """Return the change records of a command: one for each job of these runs, with the ids of its first runs, and
-        with the `operation` that sends it.
+        with those `facts` that are not None.
         """
         now, of_jobs = self.clock.now(), defaultdict[tuple[str, str], list[str]](list)
         for run in runs:
             of_jobs[run.tenant, run.job_id].append(run.run_id)
-        part_of = {} if operation is None else {"operation": operation}
+        more = {name: fact for name, fact in facts.items() if fact is not None}
         return [
-            asked(what, job, by, now, self.randomness.nonce(), None, runs=len(ids), run_ids=ids[:NAMED_RUNS], **part_of)
+            asked(what, job, by, now, self.randomness.nonce(), None, runs=len(ids), run_ids=ids[:NAMED_RUNS], **more)
             for job, ids in of_jobs.items()
         ]
 
@@ -165,7 +169,7 @@ class ManyCommands:
             if dry_run:
                 accepted = [True] * len(own)
             else:
-                self.jobs.note(self.orders.records(_ACTIONS[kind], own, by, operation))
+                self.jobs.note(self.orders.records(_ACTIONS[kind], own, by, operation=operation))
                 own, accepted, late = self._send(kind, own, by, note)
                 omissions += late
             sent, refused = sent + sum(accepted), refused + accepted.count(False)
@@ -289,6 +293,22 @@ class Commands(ManyCommands):
             raise NothingToRedriveError(run, failed)
         self.jobs.note(self.orders.records(ChangeAction.REDRIVEN, [run], by))
         self.orders.send_one(Redrive(), run)
+        return run
+
+    def mark_succeeded(self, tenant: str, run_id: str, reason: str, result: object, by: str | None = None) -> Run:
+        """Complete a run that waits for its callback, as its callback would. If `result` is None, the result has the
+        caller and the reason.
+
+        Raises RunUnknownError, RunEndedError, NotWaitingError or LaneUnavailableError.
+        """
+        run = self.runs.get(tenant, run_id)
+        if run.state.final:
+            raise RunEndedError(run)
+        if not isinstance(run, Waiting) or run.is_workflow:
+            raise NotWaitingError(run)
+        self.jobs.note(self.orders.records(ChangeAction.MARKED_SUCCEEDED, [run], by, reason=reason))
+        marked = {"marked_succeeded_by": by, "reason": reason}
+        self.orders.send_one(Complete(marked if result is None else result), run)
         return run
 
     def discard(self, tenant: str, run_id: str, note: str | None = None, by: str | None = None) -> Dead:
