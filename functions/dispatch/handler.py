@@ -30,10 +30,10 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """
     deadline = time.time() + context.get_remaining_time_in_millis() / 1000 - ROUND_MARGIN_SECONDS
     for record in event["Records"]:
-        if _stops()(partial(publish, logger=logger, metrics=metrics, function="dispatch"), raises=False):
-            continue
         report = Report()
         try:
+            if _stops()(partial(publish, logger=logger, metrics=metrics, function="dispatch"), raises=False):
+                continue
             report = _dispatch()(orjson.loads(record["body"])["shard"], deadline, context.aws_request_id)
         except Exception as problem:
             error = f"{type(problem).__name__}: {problem}"
