@@ -24,8 +24,10 @@ from infra.settings.auth_config import AuthConfig
 from infra.settings.changes import CHANGEABLE
 from infra.settings.config import ConfigError, ReservedConcurrency, StageConfig
 from infra.settings.deployment_settings import DEPLOYMENT_SETTINGS, with_deployment_settings
+from infra.settings.domain_config import ApiDomainConfig
 from infra.settings.lanes_config import LaneConfig
 from infra.settings.places import missing_in_china
+from infra.settings.stores_config import StandbyConfig
 from infra.settings.targets_config import AllowedTargetsConfig
 from infra.settings.throughput_config import Pollers, ThroughputConfig, WarmThroughput
 from infra.stack import DuecourseStack
@@ -74,11 +76,16 @@ def test_deployment_settings_of_a_stage_file_apply_to_its_deployments(folder: Pa
     assert config.reserved_concurrency == ReservedConcurrency()
 
 
+CERTIFICATE = "arn:aws:acm:eu-west-1:000000000000:certificate/1b2c"
+WITHOUT_USER_POOL = {"issuer": ISSUER, "audience": "duecourse", "encryption_key": "none"}
+"""What a stage with a standby must have."""
+
 SIZED = {
     "account_concurrency": 5_000,
     "alarms": {"lateness_seconds": {"high": 2}},
     "allowed_targets": {"queues": ["orders", "mail-*"]},
     "api": {"requests_per_second": 3_000},
+    "api_domain": {"name": "jobs.example.com", "certificate": CERTIFICATE},
     "archive": {"retention_days": 3_650},
     "audit_segments": 1,
     "completed_job_retention_days": 30,
@@ -96,6 +103,7 @@ SIZED = {
     "run_index_partitions": 16,
     "run_retention_days": 30,
     "shards": 32,
+    "standby": {"home": "eu-west-1", "region": "eu-central-1"},
     "tasks": {"mail": {"target": {"type": "http", "url": "https://example.com"}}},
     "throughput": {"runs": {"writes": 80_000}},
     "tracing": True,
@@ -104,7 +112,7 @@ SIZED = {
 
 
 def test_deployment_settings_every_setting_of_a_stage_can_be_changed_in_its_file(folder: Path) -> None:
-    keep(folder, "prod", SIZED)
+    keep(folder, "prod", SIZED | WITHOUT_USER_POOL)
     prod, config = STAGES["prod"], configured(folder, stage="prod")
     assert set(SIZED) == set(CHANGEABLE)
     assert config == replace(
@@ -113,8 +121,10 @@ def test_deployment_settings_every_setting_of_a_stage_can_be_changed_in_its_file
         alarms=replace(prod.alarms, lateness_seconds={**prod.alarms.lateness_seconds, "high": 2}),
         allowed_targets=AllowedTargetsConfig(queues=("orders", "mail-*")),
         api=replace(prod.api, requests_per_second=3_000),
+        api_domain=ApiDomainConfig(name="jobs.example.com", certificate=CERTIFICATE),
         archive=replace(prod.archive, retention_days=3_650),
         audit_segments=1,
+        auth=AuthConfig(kind="jwt", issuer=ISSUER, audience=("duecourse",)),
         completed_job_retention_days=30,
         lanes={
             **prod.lanes,
@@ -122,6 +132,7 @@ def test_deployment_settings_every_setting_of_a_stage_can_be_changed_in_its_file
             "low": replace(prod.lanes["low"], max_concurrency=None, pollers=Pollers(minimum=2, maximum=9)),
         },
         limits=replace(prod.limits, job_quota=50_000),
+        encryption_key=None,
         list_successes=False,
         log_retention_days=30,
         loop_detection=False,
@@ -131,6 +142,7 @@ def test_deployment_settings_every_setting_of_a_stage_can_be_changed_in_its_file
         run_index_partitions=16,
         run_retention_days=30,
         shards=32,
+        standby=StandbyConfig(home="eu-west-1", region="eu-central-1"),
         tasks=SIZED["tasks"],
         throughput=ThroughputConfig(runs=WarmThroughput(writes=80_000)),
     )
@@ -362,7 +374,7 @@ SETTINGS = r'^```json title="settings/[a-z]+\.json"\n(.*?)^```'
 
 def test_deployment_settings_settings_in_the_pages_are_valid_and_change_the_stage(folder: Path) -> None:
     found = [example for page in PAGES for example in re.findall(SETTINGS, page.read_text(), re.MULTILINE | re.DOTALL)]
-    assert len(found) == 4
+    assert len(found) == 5
     for example in found:
         keep(folder, "prod", example)
         assert configured(folder, stage="prod") != STAGES["prod"]
