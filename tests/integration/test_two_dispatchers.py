@@ -61,7 +61,7 @@ def test_two_dispatchers_over_one_shard_of_many_due_jobs_execute_each_exactly_on
     assert not list(cursors.due(f"{bucket_of(now - 5)}/0000", now + 300))
 
     caller = RecordedCalls(SettableClock(float(now)))
-    wiring = Wiring[Any](SimpleNamespace(result_buckets={}, run_retention_days=90, short_timeouts=False))
+    wiring = Wiring[Any](SimpleNamespace(result_buckets={}, run_retention_days=90, short_timeouts=False, fence=None))
     wiring.jobs, wiring.runs, wiring.workflows = store, runs, tables.workflows(clock)
     wiring.timers, wiring.wait_queues, wiring.inputs = tables.timers(), tables.wait_queues(), tables.inputs()
     wiring.run_count_store = tables.run_counts()
