@@ -362,8 +362,8 @@ class Overlaps:
         self, places: Places, held: dict[int, Lock], mine: str, record: Run | None, ahead: Sequence[str] = ()
     ) -> set[int]:
         """Return the places that are not free, or more if enough others are. Records are read only if the locks do not
-        show a free place: for a key first that of the holder which probably ends first, then all others. The run `mine`
-        (its record is `record`) leaves places for the runs `ahead`.
+        show a free place: for a key first that of the run which probably ended first (the record of `places.ended` is
+        known), then all others. The run `mine` (its record is `record`) leaves places for the runs `ahead`.
 
         The end of a job's run counts the free places (`free`), so its places are taken in order, and records are read
         unless the ends of runs are written to the places.
@@ -373,10 +373,11 @@ class Overlaps:
         if mine not in {lock.holder for lock in held.values()} and (released or places.job is None):
             if _have_room(named, held, ahead, places.limit):
                 return named
-            oldest = min(named, key=lambda place: held[place].until, default=PAUSE_PLACE)
-            rest = named - {oldest}
+            known = "" if places.ended is None else holder_of(places.ended, places.wait_queue)
+            likely = min(named, key=lambda place: (held[place].holder != known, held[place].until), default=PAUSE_PLACE)
+            rest = named - {likely}
             few = not released and _have_room(rest, held, ahead, places.limit)
-            if few and not self._active(places, {oldest: held[oldest]}, mine, record):
+            if few and not self._active(places, {likely: held[likely]}, mine, record):
                 return rest
         return self._active(places, held, mine, record)
 
