@@ -210,12 +210,6 @@ BUDGETS = (
         "client CPU to dispatch, distinct jobs", ">= 7 times less than the textbook", ("dispatch",), _cpu("distinct", 7)
     ),
     Budget(
-        "client CPU to dispatch, jobs with an own expression each",
-        ">= 5 times less",
-        ("dispatch",),
-        _cpu("own", 5),
-    ),
-    Budget(
         "client CPU to dispatch, jobs that fire every minute",
         ">= 12 times less",
         ("dispatch",),
