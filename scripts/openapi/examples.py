@@ -55,6 +55,7 @@ from duecourse.api.routes.manual import (
     SkipBody,
     SkippedAnswer,
 )
+from duecourse.api.routes.marks import MarkSucceededBody
 from duecourse.api.routes.operations import (
     OperationAnswer,
     OperationBody,
@@ -62,13 +63,7 @@ from duecourse.api.routes.operations import (
     OperationsAnswer,
 )
 from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseManyBody, ResumeBody, ResumeManyBody
-from duecourse.api.routes.runs import (
-    CancelledRunsAnswer,
-    CancelRunsBody,
-    ExplainedAnswer,
-    MarkSucceededBody,
-    RunPayloadAnswer,
-)
+from duecourse.api.routes.runs import CancelledRunsAnswer, CancelRunsBody, ExplainedAnswer, RunPayloadAnswer
 from duecourse.api.routes.service import (
     HealthAnswer,
     OidcConfigurationAnswer,

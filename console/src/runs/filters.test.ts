@@ -9,6 +9,7 @@ import {
   queryOf,
   rangeOf,
   saidOf,
+  statesOf,
 } from "./filters";
 
 const NOW = Date.parse("2026-03-28T12:00:00Z");
@@ -18,6 +19,16 @@ describe("filters of runs", () => {
     const filters = { state: "DEAD,SKIPPED", job: "nightly", tag: "crm", error: "busy" };
     expect(changesOf(queryOf(filters))).toEqual(filters);
     expect(queryOf({}).tokens).toEqual([]);
+  });
+
+  test("discarded runs are selected alone", () => {
+    const query = (value: string[]) => ({
+      operation: "and" as const,
+      tokens: [{ propertyKey: "state", operator: "=", value }],
+    });
+    expect(changesOf(query(["DEAD", "DISCARDED"])).state).toBe("DISCARDED");
+    expect(statesOf({ state: "DISCARDED" })).toEqual({ discarded: "true" });
+    expect(statesOf({ state: "DEAD,SKIPPED" })).toEqual({ state: "DEAD,SKIPPED" });
   });
 
   test("text without a property is searched for in the error", () => {

@@ -39,12 +39,15 @@ export function queryOf(filters: Filters): PropertyFilterProps.Query {
   return { tokens, operation: "and" };
 }
 
+/** Discarded runs have a list of their own, so no other states are selected with them. */
+const alone = (states: readonly string[]) => (states.includes("DISCARDED") ? ["DISCARDED"] : states);
+
 /** The filters of tokens. The last token of a property counts; text without a property is part of the error. */
 export function changesOf(query: PropertyFilterProps.Query): Changes {
   const changes: Changes = { state: undefined, job: undefined, tag: undefined, error: undefined };
   for (const { propertyKey = "error", value } of query.tokens) {
     const name = PROPERTIES.find((each) => each === propertyKey);
-    if (name !== undefined) changes[name] = Array.isArray(value) ? value.join(",") : String(value);
+    if (name !== undefined) changes[name] = Array.isArray(value) ? alone(value).join(",") : String(value);
   }
   return changes;
 }

@@ -105,7 +105,7 @@ def test_discards_reject_runs_that_are_not_dead(api: ApiClient, state: RunState)
     assert api.runs.get("default", "alpha", record.name.local) == before
 
 
-@pytest.mark.parametrize("note", ["", "x" * 501, 7])
+@pytest.mark.parametrize("note", ["", "x" * 501, 7, "two\nlines", "\x1b[2J"])
 def test_discards_reject_an_invalid_note(api: ApiClient, note: object) -> None:
     record = died(api, created(api))
     answer = discard(api, record, note=note)

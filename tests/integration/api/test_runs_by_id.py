@@ -152,12 +152,26 @@ def test_runs_by_id_run_that_does_not_wait_is_not_marked_as_succeeded(
     assert api.get("/v1/jobs/steady/history").json["items"] == []
 
 
-@pytest.mark.parametrize("body", [{}, {"reason": ""}, {"reason": "x" * 501}])
-def test_runs_by_id_mark_as_succeeded_requires_a_reason(api: ApiClient, job: Job, body: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "/reason"),
+        ({"reason": ""}, "/reason"),
+        ({"reason": "x" * 501}, "/reason"),
+        ({"reason": "two\nlines"}, "/reason"),
+        ({"reason": "\uffff"}, "/reason"),
+        ({"reason": "done", "result": "x" * 204_800}, "/result"),
+        ({"reason": "done", "result": "\ufffe"}, "/result"),
+    ],
+)
+def test_runs_by_id_mark_as_succeeded_rejects_what_a_message_cannot_have(
+    api: ApiClient, job: Job, body: dict[str, str], field: str
+) -> None:
     recorded(api, waiting_run(job))
     answer = api.post(body, f"/v1/runs/{NAME}/mark-succeeded")
-    assert (answer.status, list(answer.errors)) == (422, ["/reason"])
+    assert (answer.status, list(answer.errors)) == (422, [field])
     assert api.wheel.sent == []
+    assert api.get("/v1/jobs/steady/history").json["items"] == []
 
 
 def test_runs_by_id_queued_run_is_cancelled_before_it_is_due(api: ApiClient) -> None:

@@ -68,6 +68,21 @@ def test_dead_letters_run_that_was_discarded_before_its_notification_is_still_an
     assert world.wheel.dead_letters == []
 
 
+def test_dead_letters_copy_of_a_discarded_runs_message_announces_the_run_before_it_is_removed(world: World) -> None:
+    run = dead_run(world)
+    (letter,) = world.wheel.dead_letters
+    copy = letter.message.again(nonce="copy", instead_of=run.message_id)
+    world.wheel.dead_letters[:] = [replace(letter, body=copy.to_json())]
+    assert isinstance(run, Dead)
+    assert world.run_store.write(replace(run, notified=False, fencing_token="before"), run) is None
+    world.notices.deaths.clear()
+    world.api.commands.discard(run.tenant, str(run.name), None, "ann")
+    for _ in range(3):
+        world.reconcile()
+    assert len(world.notices.deaths) == 1
+    assert world.wheel.dead_letters == []
+
+
 def test_dead_letters_redriven_run_is_no_longer_discarded(world: World) -> None:
     run = dead_run(world)
     world.api.commands.discard(run.tenant, str(run.name), "sent again", "ann")

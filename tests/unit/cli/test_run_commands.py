@@ -225,7 +225,7 @@ def test_run_commands_redrive_the_run_of_a_job_that_died_last():
     with served(answer) as api:
         done = told_at(api, "runs", "redrive", "nightly")
         none = told_at(api, "runs", "redrive", "new")
-    assert done.stdout == f"{RUN['id']} was DEAD; it is redriven\n"
+    assert done.stdout == f"{RUN['id']} was DEAD; its redrive was requested\n"
     assert done.stderr == "more runs of nightly are dead: duecourse dead-letters redrive --job nightly\n"
     assert (none.exit_code, none.stderr) == (1, "duecourse: no run of new is dead; see duecourse runs list new\n")
 
@@ -311,20 +311,20 @@ def test_run_commands_reject_a_cancellation_without_or_with_two_selections(serve
 
 
 def test_run_commands_redrive_a_dead_run(server):
-    assert duecourse(server, "runs", "redrive", "dead.1").stdout == f"{RUN['id']} was DEAD; it is redriven\n"
+    assert duecourse(server, "runs", "redrive", "dead.1").stdout == f"{RUN['id']} was DEAD; its redrive was requested\n"
     assert json.loads(duecourse(server, "runs", "redrive", "dead.1", "--json").stdout) == RUN
 
 
 def test_run_commands_discard_a_dead_run_with_a_note(server, asked):
     result = duecourse(server, "runs", "discard", "dead.1", "--note", "sent again")
-    assert result.stdout == f"{RUN['id']} was DEAD; it is discarded\n"
+    assert result.stdout == f"{RUN['id']} is discarded by ann: sent again\n"
     assert asked == [("POST", "/v1/runs/dead.1/discard", {"note": "sent again"})]
     assert json.loads(duecourse(server, "runs", "discard", "dead.1", "--json").stdout) == DISCARDED
 
 
 def test_run_commands_mark_a_waiting_run_as_succeeded(server, asked):
     result = duecourse(server, "runs", "mark-succeeded", "waiting.1", "--reason", "the report arrived")
-    assert result.stdout == f"{WAITING['id']} was WAITING; its success is requested\n"
+    assert result.stdout == f"{WAITING['id']} was WAITING; its success was requested\n"
     assert asked == [("POST", "/v1/runs/waiting.1/mark-succeeded", {"reason": "the report arrived"})]
     assert duecourse(server, "runs", "mark-succeeded", "waiting.1").exit_code == 2
 

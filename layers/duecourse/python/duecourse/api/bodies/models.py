@@ -15,7 +15,7 @@ from functools import partial
 from math import isfinite
 from typing import Annotated, Any, NoReturn
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
@@ -168,6 +168,11 @@ def no_controls(text: str) -> str:
         raise refuse("must not contain control characters or line breaks; remove them")
     return text
 
+
+MAX_NOTE = 500
+
+Note = Annotated[str, Field(max_length=MAX_NOTE, json_schema_extra=LINE), AfterValidator(no_controls)]
+"""One line of text for people, such as the reason for a change."""
 
 UNIQUE: JsonDict = {"uniqueItems": True}
 """The JSON Schema equivalent of `each_once`."""

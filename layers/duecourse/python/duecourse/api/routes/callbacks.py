@@ -156,7 +156,7 @@ def complete_run(api: CallbackApi, request: Request, parameters: Mapping[str, st
     The request can be repeated with the same token: the status is 200 after the run has ended.
     """
     run = api.callbacks.admitted(run_id_in(parameters), _token(request))
-    result = read_body(request, CompleteBody, more=_result_faults).result
+    result = read_body(request, CompleteBody, more=result_faults).result
     run = api.callbacks.complete(run, result)
     answer = accepted("complete", run)
     return replace(answer, status=HTTPStatus.OK) if run.state is RunState.SUCCEEDED else answer
@@ -194,16 +194,22 @@ def _token(request: Request) -> CallbackToken:
     raise bad_token()
 
 
-def _result_faults(value: Mapping[str, Any]) -> Iterator[FieldFault]:
+def result_faults(value: Mapping[str, Any]) -> Iterator[FieldFault]:
+    """Yield the fault of a `result` that is too large for a message or contains characters that cannot be sent."""
     text = json.dumps(value.get("result"), ensure_ascii=False, separators=(",", ":"))
     size = len(text.encode())
     if size > MAX_RESULT_BYTES:
         remedy = "store it elsewhere and send its address"
         yield FieldFault(f"has {size} bytes as JSON; at most {MAX_RESULT_BYTES} are allowed: {remedy}", "/result")
-    elif _UNSENDABLE.search(text):
-        yield FieldFault(_UNSENDABLE_FAULT, "/result")
+    else:
+        yield from unsendable(text, "/result")
+
+
+def unsendable(text: str, pointer: str) -> Iterator[FieldFault]:
+    """Yield the fault of a text with characters that a queue does not accept."""
+    if _UNSENDABLE.search(text):
+        yield FieldFault(_UNSENDABLE_FAULT, pointer)
 
 
 def _error_faults(value: Mapping[str, Any]) -> Iterator[FieldFault]:
-    if _UNSENDABLE.search(str(value["error"])):
-        yield FieldFault(_UNSENDABLE_FAULT, "/error")
+    return unsendable(str(value["error"]), "/error")

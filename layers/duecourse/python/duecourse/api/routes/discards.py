@@ -10,17 +10,16 @@ from pydantic import Field
 
 from duecourse.api.answers import RunAnswer, run_document
 from duecourse.api.api import Answer, Api, route
-from duecourse.api.bodies.models import Body
+from duecourse.api.bodies.models import Body, Note
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.request import Request
 from duecourse.api.routes.runs import run_id_in
-from duecourse.usecases.runs.discards import MAX_NOTE
 
 
 class DiscardBody(Body):
     """The reason for the discard, for people who read the run later."""
 
-    note: Annotated[str, Field(min_length=1, max_length=MAX_NOTE)] | None = None
+    note: Annotated[Note, Field(min_length=1)] | None = None
 
 
 @route(

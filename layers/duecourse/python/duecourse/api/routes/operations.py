@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from duecourse.api.answers import Count, Millisecond, Second
 from duecourse.api.api import Answer, Api, check_tags, route
 from duecourse.api.bodies.definition_body import JobName, Tag
-from duecourse.api.bodies.models import Body, Instant, Whole
+from duecourse.api.bodies.models import Body, Instant, Note, Whole
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS, WRITE, insufficient_scope
 from duecourse.api.problems import FieldFault, Problem, invalid, shortened
@@ -33,7 +33,6 @@ from duecourse.domain.runs.operations import (
 )
 from duecourse.domain.runs.states import RunState
 from duecourse.usecases.jobs.job_errors import JobUnknownError
-from duecourse.usecases.runs.discards import MAX_NOTE
 from duecourse.usecases.runs.operations import (
     OperationEndedError,
     OperationQuotaError,
@@ -83,7 +82,7 @@ class OperationBody(Body):
         Whole | None,
         Field(ge=0, le=MAX_EXPECTED, description="The number of runs that you expect. It is only shown, as progress."),
     ] = None
-    note: Annotated[str, Field(min_length=1, max_length=MAX_NOTE, description="The note of a `discard`.")] | None = None
+    note: Annotated[Note, Field(min_length=1, description="The note of a `discard`.")] | None = None
 
     def states(self) -> tuple[RunState, ...]:
         """Return the states in the order in which they are handled. Raises Problem (422) if the kind does not allow

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Count, JobId
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.definition_body import JobName, Tag
 from duecourse.api.bodies.job_answer import JobAnswer
-from duecourse.api.bodies.models import LINE, Body, Instant, no_controls, refuse
+from duecourse.api.bodies.models import Body, Instant, Note, refuse
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.identity import OPS, WRITE, insufficient_scope
 from duecourse.api.problems import FieldFault, invalid
@@ -22,10 +22,6 @@ from duecourse.api.request import Request, read_expected
 from duecourse.api.routes.jobs import job_answer, job_id_in
 from duecourse.domain.jobs.cursor import PlannedResume
 from duecourse.usecases.jobs.pausing import MAX_PER_CALL, BulkResult, JobSelection
-
-MAX_NOTE = 500
-
-Note = Annotated[str, Field(max_length=MAX_NOTE, json_schema_extra=LINE), AfterValidator(no_controls)]
 
 
 class PauseBody(Body):

@@ -191,7 +191,6 @@ def found_runs(action: str, page: FoundRuns, facts: Mapping[str, object]) -> Ans
 
 
 MAX_SELECTED = 1000
-MAX_REASON = 500
 
 
 class SelectRunsBody(Body):
@@ -402,37 +401,6 @@ def redrive_run(api: Api, request: Request, parameters: Mapping[str, str]) -> An
     the skipped steps after it are evaluated again. A paused step starts after it is resumed.
     """
     return _asked("redrive", parameters, lambda run_id: api.commands.redrive(request.tenant, run_id, request.principal))
-
-
-class MarkSucceededBody(Body):
-    """Why the run counts as succeeded, and its result. Without one, the result has the caller and the reason."""
-
-    reason: Annotated[str, Field(min_length=1, max_length=MAX_REASON)]
-    result: Any = None
-
-
-@route(
-    "POST",
-    "/v1/runs/<run_id>/mark-succeeded",
-    "runs",
-    {202: AcceptedAnswer},
-    body=MarkSucceededBody,
-    problems=("invalid-command", "run-ended", "not-waiting", "lane-unavailable"),
-)
-def mark_run_succeeded(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
-    """Mark a waiting run as succeeded.
-
-    Completes a run that waits for its callback (`WAITING`), for example if the program did its work but lost its
-    callback token. The history of the job has the caller and the reason. A later callback has no effect. A run of a
-    workflow cannot be marked, but its steps can.
-    """
-    body = read_body(request, MarkSucceededBody)
-    principal, tenant = request.principal, request.tenant
-
-    def mark(run_id: str) -> Run:
-        return api.commands.mark_succeeded(tenant, run_id, body.reason, body.result, principal)
-
-    return _asked("complete", parameters, mark)
 
 
 def _asked(command: Command, parameters: Mapping[str, str], ask: Callable[[str], Run]) -> Answer:

@@ -14,6 +14,7 @@ from duecourse.api.routes import (  # noqa: F401
     keys,
     limits,
     manual,
+    marks,
     operations,
     pausing,
     runs,

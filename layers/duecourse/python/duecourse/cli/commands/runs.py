@@ -19,12 +19,19 @@ from duecourse.cli.commands.options import (
     page_options,
     yes_option,
 )
-from duecourse.cli.commands.runs_cancel import cancel, each_run
+from duecourse.cli.commands.runs_cancel import cancel, each_run, requested
 from duecourse.cli.commands.runs_tail import tail
 from duecourse.cli.commands.watch import job_of, watch
 from duecourse.cli.due_runs import MAX_PER_PAGE, due_runs, last_due_run
 from duecourse.cli.output.documents import RunGroups, ShownRun
-from duecourse.cli.output.runs import print_ahead, print_found_runs, print_run, print_run_groups, run_groups
+from duecourse.cli.output.runs import (
+    discard_text,
+    print_ahead,
+    print_found_runs,
+    print_run,
+    print_run_groups,
+    run_groups,
+)
 from duecourse.cli.output.values import print_json
 from duecourse.cli.run_watcher import State
 from duecourse.cli.terminal import CliError, Command, Group, UsageError, plain, say
@@ -244,7 +251,7 @@ def redrive(
         return
     with connected(api, sign) as client:
         run_ids = [name if "." in name else _died_last(client, name) for name in names]
-        each_run(run_ids, lambda run_id: client.redrive_run(run_id).run, "it is redriven", as_json=as_json)
+        each_run(run_ids, lambda run_id: client.redrive_run(run_id).run, requested("its redrive"), as_json=as_json)
 
 
 @runs.command(cls=Command, example="duecourse runs discard nightly.20261121T030000Z --note 'sent again'")
@@ -257,7 +264,12 @@ def discard(run_ids: tuple[str, ...], note: str | None, api: str | None, sign: b
     They stay dead, and can still be redriven. duecourse dead-letters discard selects many runs.
     """
     with connected(api, sign) as client:
-        each_run(run_ids, lambda run_id: client.discard_run(run_id, note=note), "it is discarded", as_json=as_json)
+        each_run(run_ids, lambda run_id: client.discard_run(run_id, note=note), _discarded, as_json=as_json)
+
+
+def _discarded(run: Run) -> str:
+    """Return the discard of a run as it is stored: an earlier one remains."""
+    return f"{run.id} is discarded" if run.discarded is None else f"{run.id} is discarded {discard_text(run.discarded)}"
 
 
 @runs.command(
@@ -274,7 +286,7 @@ def mark_succeeded(run_ids: tuple[str, ...], reason: str, api: str | None, sign:
         each_run(
             run_ids,
             lambda run_id: client.mark_run_succeeded(run_id, reason=reason).run,
-            "its success is requested",
+            requested("its success"),
             as_json=as_json,
         )
 

@@ -60,8 +60,8 @@ def cancel(
     omitted = unlisted(wanted, filters["job_id"])
     with connected(api, sign) as client:
         if run_ids:
-            sentence = "its cancellation was requested"
-            each_run(run_ids, lambda run_id: client.cancel_run(run_id).run, sentence, as_json=as_json)
+            asked_of = requested("its cancellation")
+            each_run(run_ids, lambda run_id: client.cancel_run(run_id).run, asked_of, as_json=as_json)
             return
         found = {} if yes and not dry_run else {state: _estimate(client, state, filters) for state in wanted}
         total = sum(each.runs for each in found.values())
@@ -90,15 +90,22 @@ def cancel(
     check(ended)
 
 
-def each_run(run_ids: Iterable[str], act: Callable[[str], Run], sentence: str, *, as_json: bool) -> None:
-    """Do something with each run, and print it as it was before, with a sentence. The JSON of one run is its document,
-    and of several runs a list.
+def requested(what: str) -> Callable[[Run], str]:
+    """Return the sentence about a run as it was when something was requested of it."""
+    return lambda run: f"{run.id} was {run.state}; {what} was requested"
+
+
+def each_run(
+    run_ids: Iterable[str], act: Callable[[str], Run], sentence: Callable[[Run], str], *, as_json: bool
+) -> None:
+    """Do something with each run, and print a sentence about the response. The JSON of one run is its document, and of
+    several runs a list.
     """
     done = list[Run]()
     for run_id in dict.fromkeys(run_ids):
         done.append(act(run_id))
         if not as_json:
-            say(f"{done[-1].id} was {done[-1].state}; {sentence}")
+            say(sentence(done[-1]))
     if as_json:
         listed = Listed(items=[run.document for run in done], next_cursor=None)
         print_json(done[0] if len(done) == 1 else listed)

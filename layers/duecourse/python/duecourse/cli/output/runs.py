@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, Literal, cast
 
@@ -64,7 +64,7 @@ def print_run(
         "payload": None if sent is None or sent.payload is None else json_line(sent.payload),
         "code": run.code,
         "error": run.error,
-        "discarded": None if run.discarded is None else _discarded(run.discarded, at),
+        "discarded": None if run.discarded is None else f"{at(run.discarded.at)} {discard_text(run.discarded)}",
         "result": _result(run),
         "stored at": run.result_location and f"{run.result_location} ({run.result_bytes or '?'} bytes)",
         "not stored": run.result_error,
@@ -79,9 +79,10 @@ def print_run(
         print_table(("attempt", "started", "lasted", "outcome", "error"), rows, wide=True, zone=zone)
 
 
-def _discarded(discard: Discard, at: Callable[[datetime | None], str | None]) -> str:
+def discard_text(discard: Discard) -> str:
+    """Return who discarded a run, and why: `by ann: sent again`."""
     by = "because its job was deleted" if discard.by is None else f"by {discard.by}"
-    return f"{at(discard.at)} {by}" + (f": {discard.note}" if discard.note else "")
+    return by + (f": {discard.note}" if discard.note else "")
 
 
 def progress_of(run: Run) -> str | None:

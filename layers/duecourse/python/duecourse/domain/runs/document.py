@@ -131,7 +131,7 @@ class RunFilter:
     """Selects runs. The criteria are their states (all by default), the time at which they entered the state
     (`state_since`: from `since` on and before `until`, UTC seconds), and a text that their error contains, ignoring
     case. `caught_up`: only runs that were enqueued because their occurrences were missed. `discarded`: only runs that
-    were discarded, or none of them.
+    were discarded, or none of them (None: both).
     """
 
     states: Collection[RunState] = tuple(RunState)

@@ -182,8 +182,8 @@ class ReconcileDeadLetters:
             case FollowUp(past, reason):
                 report.add("followed_up", reason=reason, **facts)
                 return self.effects.perform(item, past, job) is Disposition.ACK
-            case Transition(run=Dead(discard=Discard()) as discarded, previous=previous, reason=reason):
-                if self.parts.runs.write(discarded, previous) is not None:
+            case Transition(Dead(discard=Discard()) as after, Dead(discard=None) as before, reason):
+                if self.parts.runs.write(after, before) is not None:
                     return False  # the next call decides about the record that was found
                 report.add("run_discarded", reason=reason, **facts)
                 return True

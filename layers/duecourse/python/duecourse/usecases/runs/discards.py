@@ -16,9 +16,6 @@ from duecourse.ports import Clock, Randomness, StoreBusyError
 if TYPE_CHECKING:
     from duecourse.stores.runs import RunStore
 
-MAX_NOTE = 500
-"""The maximum length of a note, in characters."""
-
 
 @dataclass(frozen=True, slots=True)
 class Discards:
