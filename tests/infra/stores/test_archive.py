@@ -9,7 +9,7 @@ import pytest
 from duecourse.domain.ids import RunName
 from duecourse.domain.maintenance import archive
 from duecourse.domain.maintenance.archive import row_of
-from duecourse.domain.runs.states import GateWait, RunState
+from duecourse.domain.runs.states import Discard, GateWait, RunState
 from duecourse.stores.keys import ends_key
 from infra.settings.stores_config import ArchiveConfig
 from infra.stages import STAGES
@@ -128,7 +128,17 @@ def test_archive_table_columns_have_the_names_and_types_of_the_row_fields(stack:
     common = {"heartbeat_at": 1.0, "progress": 0.5, "note": "half", "requested_by": "alice", "correlation_id": "4f1d"}
     located = {"result_location": "s3://reports/daily/r", "result_error": "AccessDenied"}
     rows = [
-        row_of(run(job(), RunState.DEAD, error="503", code="http.503", cancel_requested="cancelled", **common)),
+        row_of(
+            run(
+                job(),
+                RunState.DEAD,
+                error="503",
+                code="http.503",
+                cancel_requested="cancelled",
+                discard=Discard(1.0, "ann", "sent again"),
+                **common,
+            )
+        ),
         row_of(
             run(job(), RunState.SUCCEEDED, result={"status": 200}, result_bytes=12, result_key="r", **located, **common)
         ),
@@ -146,6 +156,8 @@ def test_archive_table_columns_have_the_names_and_types_of_the_row_fields(stack:
             assert columns[name] in INTEGERS, name
         elif isinstance(value, float):
             assert columns[name] == "double", name
+        elif isinstance(value, dict):
+            assert columns[name] == f"struct<{','.join(f'{each}:string' for each in value)}>", name
         else:
             assert columns[name] == "string", name
 

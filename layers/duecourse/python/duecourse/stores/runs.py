@@ -101,9 +101,10 @@ class StateIndex:
         only = None if job_id is None else equal("PK", job_partition(tenant, job_id))
 
         def read(key: tuple[str, Index]) -> Iterator[_Entry]:
-            sort, start = _after(before, tenant, *key, discarded=discarded)
-            of = Query(Table.RUNS, key[0], sort, key[1], newest=True, limit=page, start=start, only=only)
-            return self._partition(of, key[1])
+            partition, index = key
+            sort, start = _after(before, tenant, partition, index, discarded=discarded)
+            of = Query(Table.RUNS, partition, sort, index, newest=True, limit=page, start=start, only=only)
+            return self._partition(of, index)
 
         entries = merge(*self._executor.map(read, keys), key=lambda entry: -entry.since)
         found: list[FoundRun] = []
