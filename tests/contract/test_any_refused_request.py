@@ -78,6 +78,8 @@ OPERATIONS = (
     {"kind": "redrive"},
     {"kind": "redrive", "job_id": "nope"},
     {"kind": "redrive", "state": ["QUEUED"]},
+    {"kind": "discard", "note": "sent again"},
+    {"kind": "discard", "note": "x" * 10_000},
     {"kind": "cancel", "job_id": "daily", "per_minute": 60, "limit": 1},
     {"kind": "cancel", "tag": "a", "state": ["RETRYING", "QUEUED"]},
 )
@@ -124,6 +126,8 @@ BODIES: dict[tuple[str, str], tuple[Any, ...]] = {
     ("POST", "/v1/runs/<run_id>/heartbeat"): ({},),
     ("POST", "/v1/runs/<run_id>/complete"): ({"result": 1},),
     ("POST", "/v1/runs/<run_id>/fail"): ({"error": "no"},),
+    ("POST", "/v1/runs/<run_id>/mark-succeeded"): ({"reason": "it is done"}, {"reason": ""}, {}),
+    ("POST", "/v1/runs/<run_id>/discard"): ({}, {"note": "sent again"}, {"note": "x" * 10_000}),
     ("POST", "/v1/runs/<run_id>/rerun"): ({"from": ["fetch"]}, {"from": ["load"]}, {"from": ["nope"]}),
     ("POST", "/v1/runs/cancel"): (
         {"state": ["QUEUED"], "job_id": "daily"},

@@ -63,7 +63,7 @@ class Closed:
 ACTIVE = "active"
 """The state of a tenant that is not closed."""
 
-DOLLARS_A_MILLION = 6.8
+DOLLARS_A_MILLION = 7.15
 """The approximate cost (USD) of a million firings (docs/operations.md, "Cost by volume": daily jobs, overlap
 forbidden).
 """
