@@ -28,6 +28,7 @@ WITHOUT_NAMES = {
     "jobs pause": NO_IDS,
     "jobs resume": NO_IDS,
     "jobs test-notice": NO_IDS,
+    "rehearse": NO_IDS,
     "runs cancel": NO_IDS,
     "simulate": NO_IDS,
     "stats": NO_IDS,

@@ -47,6 +47,11 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
         "Follow and cancel redrives, discards and cancellations of many runs.",
     ),
     "profile": ("duecourse.cli.commands.profile", "profile", "List, add, choose and remove profiles."),
+    "rehearse": (
+        "duecourse.cli.commands.rehearse",
+        "rehearse_command",
+        "Run a job in memory over days with outages.",
+    ),
     "restore-table": (
         "duecourse.cli.commands.restore_table",
         "restore_table",
@@ -69,7 +74,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
 
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Jobs": ("jobs", "workflows", "apply", "import", "calendars", "limits", "fields", "next", "upcoming"),
+    "Jobs": ("jobs", "workflows", "apply", "import", "calendars", "limits", "fields", "next", "upcoming", "rehearse"),
     "Runs": ("runs", "dead-letters", "operations", "explain", "work"),
     "Access": ("login", "logout", "profile", "accounts", "keys", "secrets"),
     "Stage": (

@@ -10,6 +10,8 @@ from typing import Any, Self
 
 from duecourse.api.identity import DEFAULT_TENANT
 from duecourse.client import Client
+from duecourse.domain.jobs.cursor import Row
+from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.ports import OutboundEvent
 from duecourse.testing.clock import SettableClock
@@ -88,12 +90,40 @@ class Scheduler:
 
         Raises ValueError for an instant that is in the past or has no time zone, and every exception of a handler.
         """
-        until = _instant(instant)
-        if until < self._stage.clock.now():
-            raise ValueError(f"{instant} is in the past; the current time is {self.now.isoformat()}")
+        until = self._later(instant)
         seen = len(self._targets.calls)
         self._stage.until(until)
         return self._targets.calls[seen:]
+
+    def outage_until(self, instant: datetime | str) -> None:
+        """Advance the clock to an instant while Duecourse does nothing, as in an outage of its region: no rounds, no
+        calls, no retries. The next `advance` does what became due in the meantime.
+
+        Raises ValueError for an instant that is in the past or has no time zone.
+        """
+        self._stage.clock.set(self._later(instant))
+
+    def occurrences(self, job_id: str, until: datetime | str, most: int = 10_000) -> list[datetime]:
+        """Return the occurrences of a job's schedule after now and before an instant, in UTC: the first `most` of them.
+
+        Raises ValueError if there is no such job, or for an instant that is in the past or has no time zone.
+        """
+        job, end = self._job(job_id), self._later(until)
+        if job.schedule.expression == "":
+            return []
+        row = Row.after(job.occurrences(), int(self._stage.clock.now()), job.max_runs)
+        found: list[datetime] = []
+        while (at := row.at) is not None and at < end and len(found) < most:
+            found.append(datetime.fromtimestamp(at, UTC))
+            row.step()
+        return found
+
+    def _later(self, instant: datetime | str) -> float:
+        """Return an instant as UTC seconds. Raises ValueError if it is in the past."""
+        until = _instant(instant)
+        if until < self._stage.clock.now():
+            raise ValueError(f"{instant} is in the past; the current time is {self.now.isoformat()}")
+        return until
 
     def answer(
         self,
@@ -114,14 +144,18 @@ class Scheduler:
         self._check_called(job_id)
         self._targets.answer(job_id, Answer(status, body, headers or {}, code), times)
 
-    def _check_called(self, job_id: str) -> None:
+    def _job(self, job_id: str) -> Job:
+        """Return a job. Raises ValueError if there is none with this id."""
         store = self._stage.jobs
         if (job := store.get(DEFAULT_TENANT, job_id)) is None:
             ids = store.page_ids(DEFAULT_TENANT, None, limit=1000, after=None).items
             near = get_close_matches(job_id, ids, n=1)
             hint = f"did you mean {near[0]}?" if near else "create the job before its responses"
             raise ValueError(f"there is no job {job_id}; {hint}")
-        is_workflow = isinstance(job.target, WorkflowTarget)
+        return job
+
+    def _check_called(self, job_id: str) -> None:
+        is_workflow = isinstance(self._job(job_id).target, WorkflowTarget)
         if is_workflow:
             raise ValueError(f"{job_id} is a workflow, which has no target; set the responses of its steps")
 

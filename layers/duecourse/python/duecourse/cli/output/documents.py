@@ -303,6 +303,29 @@ class UpcomingByJob(TypedDict):
     next_cursor: str | None
 
 
+class RehearsedOccurrence(TypedDict):
+    """An occurrence in the document of `rehearse`. `called_at` is the time of the first call."""
+
+    due: str
+    result: Literal["on time", "late", "covered", "never", "unfinished"]
+    called_at: str | None
+    calls: int
+    ended_at: str | None
+    why: str | None
+
+
+class Rehearsal(TypedDict):
+    """The document of `rehearse`. `counts` has the number of occurrences (`due`), the number with each result, and the
+    number of runs that were called more than once (`repeated`).
+    """
+
+    job_id: str
+    begin: str
+    end: str
+    items: list[RehearsedOccurrence]
+    counts: Mapping[str, int]
+
+
 class ChangedJob(TypedDict):
     """An item of `tzdata-report`. It has `error` if the schedule is not valid with the new data, otherwise the
     other fields.
@@ -515,6 +538,7 @@ Document: TypeAlias = (
     | CancelledRuns
     | RunsToCancel
     | DiscardedRuns
+    | Rehearsal
     | RedrivenRuns
     | RunsToDiscard
     | RunsToRedrive
