@@ -9,6 +9,7 @@ import { HashRouter } from "react-router";
 import { queries, speakAs } from "./api/client";
 import { Stage } from "./app/context";
 import { LoggedOut } from "./app/LoggedOut";
+import { preload } from "./app/routes";
 import { Shell } from "./app/Shell";
 import { StartFailed } from "./app/StartFailed";
 import { begin } from "./app/session";
@@ -23,10 +24,12 @@ async function start(): Promise<void> {
       root.render(<LoggedOut />);
       return;
     }
+    const page = preload(location.hash);
     const settings = await loadSettings();
     const session = await begin(settings);
     if (session === null) return; // on the way to the issuer
     speakAs(session);
+    await page;
     root.render(
       <StrictMode>
         <I18nProvider locale="en" messages={[messages]}>

@@ -1,9 +1,9 @@
-import type { ComponentType, LazyExoticComponent } from "react";
+import { matchPath } from "react-router";
 import { loaded } from "./loaded";
 
 interface Page {
   path: string;
-  page: LazyExoticComponent<ComponentType>;
+  page: ReturnType<typeof loaded<object>>;
 }
 
 /** Every page by its address after `#`; each is loaded when it is opened. */
@@ -35,6 +35,13 @@ export const PAGES: readonly Page[] = [
   { path: "/stage", page: loaded(() => import("../stage/StagePage")) },
   { path: "/tenants", page: loaded(() => import("../tenants/TenantsPage")) },
 ];
+
+/** Loads the page at an address (`#/jobs?search=x`), while there is no session yet to render it. */
+export async function preload(hash: string): Promise<void> {
+  const pathname = hash.replace(/^#/, "").split("?")[0] || "/";
+  const exact = PAGES.find(({ path }) => path === pathname);
+  await (exact ?? PAGES.find(({ path }) => matchPath(path, pathname)))?.page.preload();
+}
 
 /** The pages' menu. */
 export const MENU = [
