@@ -12,11 +12,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 EXTENDED = (
     "schedules/tests/integration/",
+    "schedules/tests/property/",
     "schedules/tests/unit/test_croner.py",
     "tests/compat/",
     "tests/console/",
     "tests/contract/aws/test_secrets.py",
+    "tests/contract/jobs/test_tenant_limits.py",
     "tests/contract/runs/test_state_index.py",
+    "tests/contract/test_erased_tenants.py",
     "tests/contract/test_failover.py",
     "tests/contract/workflows/test_workflow_store.py",
     "tests/e2e/",
@@ -35,27 +38,38 @@ EXTENDED = (
     "tests/infra/stores/test_standby.py",
     "tests/integration/",
     "tests/property/test_seat_protocol.py",
+    "tests/property/test_workflows.py",
     "tests/prove/",
     "tests/scenarios/dispatch/test_many_due.py",
     "tests/scenarios/dispatch/test_raised_shards.py",
     "tests/scenarios/dispatch/test_restored.py",
+    "tests/scenarios/dispatch/test_rounds_in_trouble.py",
     "tests/scenarios/jobs/test_all_runs.py",
+    "tests/scenarios/jobs/test_moved_jobs.py",
+    "tests/scenarios/jobs/test_pause_until.py",
     "tests/scenarios/maintenance/test_audit.py",
     "tests/scenarios/maintenance/test_audit_in_trouble.py",
+    "tests/scenarios/maintenance/test_index_repair.py",
+    "tests/scenarios/maintenance/test_suspended_tenants.py",
+    "tests/scenarios/overlap/test_active_limit.py",
     "tests/scenarios/overlap/test_storms.py",
     "tests/scenarios/test_double.py",
     "tests/scenarios/test_fault_table.py",
     "tests/scenarios/worker/test_costs.py",
     "tests/scenarios/worker/test_faults.py",
+    "tests/scenarios/worker/test_worker_faults.py",
     "tests/scenarios/workflows/test_costs.py",
     "tests/scenarios/workflows/test_faults.py",
     "tests/scenarios/workflows/test_repairs.py",
-    "tests/unit/benchmarks/",
     "tests/unit/adapters/aws/test_transport.py",
     "tests/unit/adapters/targets/test_aws_call.py",
+    "tests/unit/benchmarks/",
+    "tests/unit/cli/test_full_output.py",
+    "tests/unit/cli/test_processes.py",
     "tests/unit/client/test_aws_session.py",
     "tests/unit/docs/test_recipes.py",
     "tests/unit/docs/test_testing_page.py",
+    "tests/unit/testing/test_no_sockets.py",
 )
 """Folders and files that `make test-all` alone runs."""
 
@@ -63,8 +77,7 @@ SHORT = (
     "tests/console/test_runs.py",
     "tests/e2e/test_main_job.py",
     *(f"tests/integration/api/test_{name}.py" for name in (
-        "creating_over_http", "editing_over_http", "jobs_over_http", "tag_scopes", "runs_over_http",
-        "standby_over_http", "workflows_over_http",
+        "creating_over_http", "editing_over_http", "jobs_over_http", "runs_over_http", "standby_over_http",
     )),
     "tests/prove/test_mutants.py",
     "tests/unit/benchmarks/test_published.py",
@@ -94,6 +107,7 @@ LONG_CASES = tuple(
             "runs_of_two_jobs_share_a_key_after_any_single_fault[a crash",
             "runs_of_two_jobs_share_a_key_after_any_single_fault[a lost answer",
             "runs_of_two_jobs_share_a_key_after_any_single_fault[time",
+            "runs_of_two_jobs_share_a_key_in_every_order",
             "start_that_takes_the_place_of_a_run_ahead_is_found[allow, key",
             "target_that_asks_for_a_pause_delays_the_runs_with_its_key[allow, key",
             "target_that_asks_for_a_pause_delays_the_runs_with_its_key[queue",
@@ -116,18 +130,13 @@ LONG_CASES = tuple(
             "with_one_changed_line_breaks_a_guarantee[the parts are not marked",
             "with_one_changed_line_breaks_a_guarantee[who was stopped",
         )),
-        ("schedules/tests/property/test_brute_force.py", "test_schedule_brute_force_", (
-            "agrees_on_the_day_fields_over_years", "agrees_with_seconds_around_sampled_transitions",
+        ("tests/contract/test_any_refused_request.py", "test_any_refused_request_", (
+            "changes_nothing", "without_tokens_changes_nothing",
         )),
-        ("tests/scenarios/maintenance/test_index_repair.py", "test_index_repair_", (
-            "calls_the_next_run_of_an_unwatched_wait_queue_after_the_schedule_ended",
+        ("tests/console/test_runs.py", "test_runs_page_", (
+            "invalid_response_is_reported_and_can_be_retried", "shows_hostile_error_text_literally",
         )),
-        ("tests/scenarios/maintenance/test_suspended_tenants.py", "test_suspended_tenants_", (
-            "wait_queue_has_few_messages_until_the_resume[limited1",
-        )),
-        ("tests/scenarios/overlap/test_active_limit.py", "test_active_limit_", (
-            "job_that_is_due_every_second_sends_few_messages_after_an_outage[10",
-        )),
+        ("tests/e2e/test_main_job.py", "test_job_lifecycle_", ("restarted_stack_continues_where_it_stopped",)),
     )
     for case in cases
 )  # fmt: skip
