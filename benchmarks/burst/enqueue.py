@@ -84,8 +84,8 @@ def soonest(scenario: Scenario, fullest: int) -> float:
         _growing(jobs * INDEX_WRITES.value, setting.due_writes, setting.table_quota),
         fullest / PARTITION_WRITES.value,
     )
-    seen = scenario.seconds - 1 - scenario.lookahead  # when the last job comes within the lookahead
-    return max(scenario.assumptions.tick_phase - scenario.lookahead + max(slowest - 1, 0), seen)
+    seen = scenario.seconds - 1 - scenario.ahead  # when the last job comes within the lookahead
+    return max(scenario.assumptions.tick_phase - scenario.ahead + max(slowest - 1, 0), seen)
 
 
 def _growing(units: float, rate: float, quota: float) -> float:
@@ -107,7 +107,7 @@ def sampled_shards(scenario: Scenario) -> int:
     # little effect.
     step = 1 if 2 * most > shards else shards // gcd(shards, most)
     speed = shard_speed(scenario)
-    each = min(scenario.jobs / shards, speed * (scenario.lookahead + scenario.seconds + SPEED_SECONDS))
+    each = min(scenario.jobs / shards, speed * (scenario.ahead + scenario.seconds + SPEED_SECONDS))
     competing = max(min(MANY_SHARDS, int(MANY_JOBS / each)), FEW_SHARDS)
     least = 1 if speed >= PARTITION_WRITES.value else competing
     wanted = max(ceil(SAMPLE_JOBS / each), least)
@@ -121,7 +121,7 @@ def enqueue(scenario: Scenario, placement: Placement, count: int | None = None) 
     jobs = {shard: ShardJobs(placement.numbers(shard), scenario.seconds) for shard in chosen}
     simulated = sum(map(len, jobs.values()))
     share = simulated / scenario.jobs
-    began = float(BURST - scenario.lookahead)
+    began = float(BURST - scenario.ahead)
     conductor = Conductor(began)
     tables = Tables(scenario.setting, began, share, scenario.due_writes)
     stations = [Station.of(scenario, shard, jobs[shard], tables, conductor) for shard in chosen]
@@ -160,7 +160,7 @@ def _enqueued(scenario: Scenario, stations: list[Station], simulated: int, left:
     latest = max(stations, key=lambda station: (station.jobs.left, station.lanes.last))
     seen = Counter({tenth: round(messages * scale) for tenth, messages in visible.items()})
     curve = _curve(firsts, scale)
-    waited = latest.ledger.top(8) or {DISPATCHERS: round(now - BURST + scenario.lookahead, 1)}
+    waited = latest.ledger.top(8) or {DISPATCHERS: round(now - BURST + scenario.ahead, 1)}
     limited_by = _limited_by(waited, refused)
     last: float | None = max(station.lanes.last for station in stations) - BURST
     if left:
@@ -219,7 +219,7 @@ def _carry_on(
     setting = scenario.setting
     grows = min(setting.table_quota / setting.due_writes, setting.table_quota / setting.jobs_writes)
     while rest > 0:
-        doublings = int((at - (BURST - scenario.lookahead)) // DOUBLING_SECONDS.value)
+        doublings = int((at - (BURST - scenario.ahead)) // DOUBLING_SECONDS.value)
         fast = speed * (min(2.0**doublings, grows) if doubles else 1.0)
         done = min(fast, rest)
         at += done / fast

@@ -23,6 +23,7 @@ from duecourse.adapters.dynamodb.tables import BATCH_TRIES, FIRST_WAIT_SECONDS
 from duecourse.adapters.system import MAX_WORKERS
 from duecourse.limits import MAX_RUN_INDEX_PARTITIONS, ROUND_SECONDS
 from duecourse.stores.cursors import PAGE
+from duecourse.usecases.dispatch.round import DispatchRules
 from infra.stages import STAGES
 
 _PROD = STAGES["prod"]
@@ -222,6 +223,11 @@ class Scenario:
         given = self.setting.due_writes
         partitions = max(ceil(given / PARTITION_WRITES.value), 1)
         return min(given, PARTITION_WRITES.value / fullest_share(2 * self.shards, partitions))
+
+    @property
+    def ahead(self) -> int:
+        """How long before its due time a job of the burst is read (s). It is daily, so it is rare."""
+        return DispatchRules(self.shards, self.lookahead, self.horizon).rare_lookahead
 
     @property
     def horizon(self) -> int:

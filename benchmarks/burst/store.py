@@ -152,23 +152,27 @@ class Cursors:
         """The successful claims, by tenth of a second."""
         self.refused: Counter[str] = Counter()
 
-    def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
-        """See CursorStore. Each page after the first is read while the previous one is processed. Throttling is
-        only noticed when the page is needed.
+    def due(
+        self, slot: str, until: float, rare_until: float | None = None
+    ) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
+        """See CursorStore: daily jobs are rare. Each page after the first is read while the previous one is processed.
+        Throttling is only noticed when the page is needed.
         """
         self._clock.spend(self._given.query, TABLE)
+        if rare_until is not None:
+            self._clock.spend(self._given.query, TABLE)
         if not slot.startswith(bucket_of(BURST)):
             self._read(slot, 0)
             return
-        for page in self._jobs.pages(until, self._given.page):
+        for page in self._jobs.pages(max(until, rare_until or 0), self._given.page):
             self._read(slot, len(page))
             yield page
 
-    def has_due(self, slot: str, until: float) -> bool:
+    def has_due(self, slot: str, until: float, rare_until: float | None = None) -> bool:
         """See CursorStore. A burst is due in every slot of its hour. The tick's concurrent queries take no time
         in the simulation.
         """
-        return slot.startswith(bucket_of(BURST)) and until >= BURST
+        return slot.startswith(bucket_of(BURST)) and max(until, rare_until or 0) >= BURST
 
     def _read(self, slot: str, cursors: int) -> None:
         """Read one page as the client does: with retries after a pause. Raises StoreBusyError if all tries are

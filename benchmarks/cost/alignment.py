@@ -75,7 +75,12 @@ class Passing:
         """See CursorStore."""
         return True
 
-    def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor]]:  # noqa: ARG002 - the port's name
+    def due(
+        self,
+        slot: str,
+        until: float,  # noqa: ARG002 - the port's names
+        rare_until: float | None = None,  # noqa: ARG002 - the port's names
+    ) -> Iterator[Sequence[Cursor]]:
         """See CursorStore."""
         self.clock.at += self.given.query
         if slot.startswith(bucket_of(self.found[0].due or 0)):

@@ -61,9 +61,9 @@ class Shards:
     def highest_shards(self, shards: int) -> int:
         return shards
 
-    def has_due(self, slot: str, until: float) -> bool:
+    def has_due(self, slot: str, until: float, rare_until: float | None = None) -> bool:
         assert self.world is not None
-        return self.world.cursors.has_due(slot, until)
+        return self.world.cursors.has_due(slot, until, rare_until)
 
     def send(self, shards: Iterable[int], minute: int) -> list[int]:
         if self.refuses:

@@ -8,7 +8,7 @@
 from dataclasses import replace
 from functools import partial
 
-from duecourse.domain.jobs.cursor import Firing
+from duecourse.domain.jobs.cursor import Cursor, Firing
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.jobs.pause import pause, resume
 from duecourse.ports import BrokenCursor, Claim, Claimed, ClaimResult, JobFilter
@@ -56,6 +56,28 @@ def test_cursor_store_slot_has_due_work_if_an_entry_is_due_by_then(any_tables: T
     assert store.has_due(SLOT, NOON + 10)
     assert not store.has_due(SLOT, NOON + 9)
     assert not store.has_due("2026-11-21T11/0000", NOON + 10)
+
+
+def test_cursor_store_finds_rare_entries_earlier(any_tables: Tables) -> None:
+    put(any_tables, "often", expression="* * * * *")
+    put(any_tables, "daily", expression="9 12 * * *")
+    store = any_tables.cursor_store(SettableClock(NOON))
+    pages = list(store.due(SLOT, NOON + 59, NOON + 540))
+    assert [[each.job_id for each in page if isinstance(each, Cursor)] for page in pages] == [["daily"]]
+    pages = list(store.due(SLOT, NOON + 60, NOON + 540))
+    assert [[each.job_id for each in page if isinstance(each, Cursor)] for page in pages] == [["often"], ["daily"]]
+    assert list(store.due(SLOT, NOON + 59, NOON + 539)) == []
+
+
+def test_cursor_store_slot_has_due_work_if_a_rare_entry_is_due_by_the_later_time(any_tables: Tables) -> None:
+    put(any_tables, "often", expression="* * * * *")
+    store = any_tables.cursor_store(SettableClock(NOON))
+    assert not store.has_due(SLOT, NOON + 59, NOON + 540)
+    assert store.has_due(SLOT, NOON + 60, NOON + 540)
+    put(any_tables, "daily", expression="9 12 * * *")
+    assert not store.has_due(SLOT, NOON + 59, NOON + 539)
+    assert store.has_due(SLOT, NOON + 59, NOON + 540)
+    assert store.has_due(SLOT, NOON + 600, NOON + 900)
 
 
 def test_cursor_store_claim_moves_the_cursor_and_only_one_of_two_wins(any_tables: Tables) -> None:

@@ -40,6 +40,25 @@ def test_firing_round_with_more_runs_waits_for_the_start_of_a_second(world: Worl
     assert [at for _, _, at in world.caller.calls] == [NOON + 3600] * 3
 
 
+def test_firing_rare_runs_are_enqueued_ten_minutes_before_they_are_due(world: World) -> None:
+    world.add(job("0 13 * * *", id="daily"))
+    world.add(job("at(2026-11-21T13:00:00)", id="once"))
+    world.add(job("0,1,2,3 13 * * *", id="often"))
+    world.clock.set(NOON + 3600 - 601)
+    world.dispatch()
+    assert len(world.wheel) == 0
+    world.clock.set(NOON + 3600 - 600)
+    world.dispatch()
+    assert len(world.wheel) == 2
+    world.clock.set(NOON + 3600 - 300)
+    world.dispatch()
+    assert len(world.wheel) == 6
+    world.until(NOON + 3600 + 10)
+    assert sorted(world.caller.calls) == [
+        (f"{job_id}.20261121T130000Z", 1, NOON + 3600) for job_id in ("daily", "often", "once")
+    ]
+
+
 def test_firing_one_claim_covers_many_occurrences(world: World) -> None:
     world.add(job("rate(10 seconds)", overlap=Overlap.ALLOW))
     world.until(NOON + 1800)
@@ -56,7 +75,7 @@ def test_firing_one_off_job_fires_once_and_is_completed(world: World) -> None:
 
 def test_firing_job_far_in_the_future_waits_outside_every_queue(world: World) -> None:
     world.add(job("at(2026-11-21T15:00:00)"))
-    world.until(NOON + 3 * 3600 - 400)
+    world.until(NOON + 3 * 3600 - 700)
     assert len(world.wheel) == 0
     world.until(NOON + 3 * 3600)
     assert world.caller.runs == ["tick-tock.20261121T150000Z"]

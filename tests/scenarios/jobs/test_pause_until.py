@@ -275,8 +275,8 @@ class Stale:
     def __getattr__(self, name: str) -> object:
         return getattr(self.store, name)
 
-    def due(self, slot: str, until: float) -> list[list[Cursor]]:
-        del slot
+    def due(self, slot: str, until: float, rare_until: float | None = None) -> list[list[Cursor]]:
+        del slot, rare_until
         return [[self.cursor]] if self.cursor.due is not None and self.cursor.due <= until else []
 
 

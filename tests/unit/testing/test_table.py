@@ -16,6 +16,7 @@ from duecourse.stores.table import (
     Item,
     Put,
     Query,
+    Remove,
     Returned,
     Set,
     Table,
@@ -67,17 +68,25 @@ def test_memory_tables_remove_expired_items_of_both_tables_when_they_are_asked_t
     tables.remove_expired(10)
     for table in Table:
         assert [item["SK"]["S"] for item in tables.query(Query(table, "p")).items] == ["b", "c", "d"]
-    assert tables.first_due() == 9
+    assert tables.first_read(0, 0) == 9
     tables.remove_expired(12.5)
     assert [item["SK"]["S"] for item in tables.query(Query(JOBS, "p")).items] == ["d"]
-    assert tables.first_due() is None
+    assert tables.first_read(0, 0) is None
 
 
 def test_memory_tables_know_the_first_due_time_of_all_slots(tables: MemoryTables) -> None:
     tables.put_many(JOBS, [entry("a", 30, "x"), entry("b", 20, "y"), entry("c", 25, "y")])
-    assert tables.first_due() == 20
+    assert tables.first_read(0, 0) == 20
     tables.write(Update(JOBS, key("b"), (Set("due", 40),)))
-    assert tables.first_due() == 25
+    assert tables.first_read(0, 0) == 25
+
+
+def test_memory_tables_know_when_a_round_first_reads_an_entry(tables: MemoryTables) -> None:
+    rare = {**entry("c", 1_000, "y"), "rare": {"BOOL": True}}
+    tables.put_many(JOBS, [entry("a", 900, "x"), entry("b", 900, "y"), rare])
+    assert tables.first_read(300, 600) == 400
+    tables.write(Update(JOBS, key("c"), (Remove("rare"),)))
+    assert tables.first_read(300, 600) == 600
 
 
 def test_memory_tables_return_items_with_the_same_index_key_in_the_order_of_their_keys(tables: MemoryTables) -> None:

@@ -69,6 +69,30 @@ def test_plan_cursor_is_indexed_by_its_due_hour_and_the_shard_of_its_job() -> No
     assert cursor(job("30 12 * * *")).slot(16, now=NOON) == f"2026-11-21T12/{shard_of('default', 'tick-tock', 16):04d}"
 
 
+@pytest.mark.parametrize(
+    ("expression", "rare"),
+    [
+        ("30 12 * * *", True),
+        ("at(2026-11-21T12:05:00)", True),
+        ("*/10 * * * *", True),
+        ("rate(541 seconds)", True),
+        ("rate(540 seconds)", False),
+        ("* * * * *", False),
+        ("0,5 13 * * *", False),
+        ("0 13,14 * * *", True),
+        ("", False),
+    ],
+)
+def test_plan_cursor_is_rare_if_a_claim_covers_one_occurrence_however_early_it_is(
+    expression: str, *, rare: bool
+) -> None:
+    assert cursor(job(expression)).is_rare() is rare
+
+
+def test_plan_cursor_of_a_paused_job_is_not_rare() -> None:
+    assert not replace(cursor(job("30 12 * * *")), resume=PlannedResume(T0 + 60)).is_rare()
+
+
 def test_plan_late_cursor_is_indexed_in_the_current_hour_that_the_next_round_reads() -> None:
     standing = cursor(job("30 12 * * *"))
     assert (standing.slot(1, now=NOON + 7 * 3600), standing.due) == ("2026-11-21T19/0000", T0 + 30 * 60)

@@ -22,10 +22,13 @@ AT = 1_795_262_700.0
 
 @dataclass
 class Shards:
-    """The part of CursorStore that a tick needs, with entries by slot. A slot in `broken` cannot be read."""
+    """The part of CursorStore that a tick needs, with entries by slot. A slot in `broken` cannot be read, and those in
+    `rare` have rare entries.
+    """
 
     entries: dict[str, float] = field(default_factory=dict)
     broken: str | None = None
+    rare: tuple[str, ...] = ()
     watermarks: dict[int, str] = field(default_factory=lambda: dict.fromkeys(range(3), "2026-11-21T10"))
 
     def watermark(self, shard: int) -> str | None:
@@ -34,10 +37,11 @@ class Shards:
     def highest_shards(self, shards: int) -> int:
         return max(shards, 3)
 
-    def has_due(self, slot: str, until: float) -> bool:
+    def has_due(self, slot: str, until: float, rare_until: float | None = None) -> bool:
         if slot == self.broken:
             raise StoreBusyError("the due index is throttled")
-        return self.entries.get(slot, inf) <= until
+        reached = until if rare_until is None or slot not in self.rare else rare_until
+        return self.entries.get(slot, inf) <= reached
 
 
 class Queue:
@@ -117,6 +121,14 @@ def test_tick_wakes_shards_with_work_due_within_the_lookahead() -> None:
     assert queue.woken == [1]
     assert report.counts["TicksSent"] == 3
     assert report.events[-1].facts["woken"] == 1
+
+
+def test_tick_wakes_shards_with_rare_work_due_within_twice_the_lookahead() -> None:
+    slots = [f"2026-11-21T12/000{shard}" for shard in range(3)]
+    shards = Shards(dict(zip(slots, (AT + 600, AT + 601, AT + 600), strict=True)), rare=(slots[0], slots[1]))
+    queue = Queue()
+    tick(queue, MemoryMark(AT - 60), shards)()
+    assert queue.woken == [0]
 
 
 @pytest.mark.parametrize("slot", ["2026-11-21T11/0002", "2026-11-21T12/0002", "2026-11-21T13/0002"])

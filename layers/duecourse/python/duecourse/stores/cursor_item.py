@@ -15,7 +15,7 @@ from duecourse.domain.jobs.calendars import read_window
 from duecourse.domain.jobs.cursor import Cursor, Firing, PlannedResume
 from duecourse.domain.jobs.job import Deadline, MissedPolicy
 from duecourse.stores import values
-from duecourse.stores.keys import CURSOR, QUARANTINED, SHARDS_KEY, Item, job_key, owner_of, state_key
+from duecourse.stores.keys import CURSOR, QUARANTINED, RARE, SHARDS_KEY, Item, job_key, owner_of, state_key
 from duecourse.stores.table import Absent, Compare, Set, Table, Tables, Update, any_of
 from duecourse_schedules import ScheduleSpec
 
@@ -88,6 +88,7 @@ def to_item(cursor: Cursor, shards: int, *, now: float) -> Item:
             "rules": values.document(rules),
             "ending": cursor.ending or None,
             "bulk": cursor.bulk or None,
+            RARE: cursor.is_rare() or None,  # claims do not change it
             "resume_at": None if cursor.resume is None else cursor.resume.at,
             "resume_catch_up": True if cursor.resume is not None and cursor.resume.catch_up else None,
             "waited": waited(cursor),

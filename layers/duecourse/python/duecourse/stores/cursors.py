@@ -30,15 +30,17 @@ from duecourse.ports import (
 )
 from duecourse.stores import cursor_item, timers, values
 from duecourse.stores.cursor_item import ShardRecord
-from duecourse.stores.keys import CURSOR, Item, job_key, job_partition, owner_of, shard_key
+from duecourse.stores.keys import CURSOR, RARE, Item, job_key, job_partition, owner_of, shard_key
 from duecourse.stores.run_item import EVERY_RUN, Listing, put_new
 from duecourse.stores.table import (
     CONDITION_FAILED,
     DUE,
     Absent,
     All,
+    Between,
     Change,
     Compare,
+    Condition,
     Page,
     Present,
     Query,
@@ -147,13 +149,23 @@ class CursorStore:
         self._executor = threads or InlineExecutor()
         self._record = ShardRecord(tables)
 
-    def due(self, slot: str, until: float) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
-        """Yield pages of the entries due in a slot at or before `until`, oldest first. May be stale. The next page is
-        fetched while the caller processes the current one. Raises StoreBusyError if the store throttles.
+    def due(
+        self, slot: str, until: float, rare_until: float | None = None
+    ) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
+        """Yield pages of the entries due in a slot at or before `until`, and then of the rare ones due at or before
+        `rare_until`, oldest first. May be stale. The next page is fetched while the caller processes the current one.
+        Raises StoreBusyError if the store throttles.
         """
-        page = self._page(slot, until, None)
+        yield from self._pages(slot, Compare("due", "<=", int(until)))
+        if rare_until is not None:
+            yield from self._pages(slot, Between("due", int(until) + 1, int(rare_until)), Present(RARE))
+
+    def _pages(
+        self, slot: str, due: Compare | Between, only: Condition | None = None
+    ) -> Iterator[Sequence[Cursor | BrokenCursor | Timer]]:
+        page = self._page(slot, due, None, only)
         while True:
-            fetch = partial(self._page, slot, until, page.last)
+            fetch = partial(self._page, slot, due, page.last, only)
             ahead = None if page.last is None or self._threads is None else self._threads.begin(fetch)
             if page.items:
                 yield [_read(item) for item in page.items]
@@ -161,16 +173,23 @@ class CursorStore:
                 return
             page = fetch() if ahead is None else ahead.result()
 
-    def has_due(self, slot: str, until: float) -> bool:
-        """Return whether a slot has an entry due at or before `until`. May be stale. Raises StoreBusyError if the store
-        throttles.
+    def has_due(self, slot: str, until: float, rare_until: float | None = None) -> bool:
+        """Return whether a slot has an entry due at or before `until`, or a rare one due at or before `rare_until`. May
+        be stale. Raises StoreBusyError if the store throttles.
         """
-        return bool(self._page(slot, until, None, limit=1).items)
+        due = Compare("due", "<=", int(until if rare_until is None else rare_until))
+        first = self._page(slot, due, None, limit=1).items
+        if not first or rare_until is None or RARE in first[0] or float(first[0]["due"]["N"]) <= until:
+            return bool(first)
+        # The first entry is not rare, but a later one may be. A round finds out if there are too many for one page.
+        page = self._page(slot, due, None, Present(RARE))
+        return bool(page.items) or page.last is not None
 
-    def _page(self, slot: str, until: float, start: Item | None, limit: int = PAGE) -> Page:
-        due = Compare("due", "<=", int(until))
+    def _page(
+        self, slot: str, due: Compare | Between, start: Item | None, only: Condition | None = None, limit: int = PAGE
+    ) -> Page:
         try:
-            return self._tables.query(Query(Table.JOBS, slot, due, DUE, limit=limit, start=start))
+            return self._tables.query(Query(Table.JOBS, slot, due, DUE, limit=limit, start=start, only=only))
         except ServiceError as error:
             if error.code in THROTTLED:
                 raise StoreBusyError(f"the due index is throttled: {error}") from error

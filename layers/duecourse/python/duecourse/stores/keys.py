@@ -11,6 +11,9 @@ Item = dict[str, Any]
 
 JOB = "JOB"
 CURSOR = "CURSOR"
+RARE = "rare"
+"""The attribute of an entry of the due index whose occurrences are rare (Cursor.is_rare)."""
+
 PAYLOAD = "PAYLOAD"
 GONE = "GONE"
 LOCK = "ACTIVE"

@@ -9,7 +9,7 @@ from typing import Any
 
 from duecourse.api.api import Api
 from duecourse.checks.facts import Alarms
-from duecourse.domain.jobs.cursor import bucket_of
+from duecourse.domain.jobs.cursor import RARE_LOOKAHEADS, bucket_of
 from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.targets.allowed_targets import every_target
 from duecourse.domain.targets.oidc import OidcIssuer
@@ -240,8 +240,9 @@ class Stage:
         minute = (int(self.clock.now()) // MINUTE + 1) * MINUTE
         if self._memory is None:
             return minute
-        first = self._memory.first_due()
-        return None if first is None else max(minute, -(-(first - self.settings.lookahead_seconds) // MINUTE) * MINUTE)
+        lookahead = self.settings.lookahead_seconds
+        first = self._memory.first_read(lookahead, RARE_LOOKAHEADS * lookahead)
+        return None if first is None else max(minute, -(-first // MINUTE) * MINUTE)
 
     def tick(self, minute: int) -> None:
         """Run a dispatch round for each shard. Expired items are removed first."""

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from duecourse.ports import ServiceError
+from duecourse.stores.keys import RARE
 from duecourse.stores.table import (
     DUE,
     INDEXES,
@@ -530,11 +531,21 @@ class MemoryTables:
             for records in self._records.values():
                 records.remove_expired(now)
 
-    def first_due(self) -> int | None:
-        """Return the earliest time in the index DUE (UTC seconds)."""
+    def first_read(self, lookahead: int, rare_lookahead: int) -> int | None:
+        """Return the earliest time (UTC seconds) at which a round with these lookaheads (seconds) reads an entry of the
+        index DUE.
+        """
+        first: int | None = None
         with self._lock:
-            slots = self._records[DUE.table].orders[DUE.name].values()
-            return min((int(entries[0][0]) for entries in slots), default=None)
+            records = self._records[DUE.table]
+            for entries in records.orders[DUE.name].values():
+                for due, *where in entries:
+                    if first is not None and due - rare_lookahead >= first:
+                        break
+                    is_rare = RARE in records.by_key[where[0], where[1]].item
+                    at = int(due) - (rare_lookahead if is_rare else lookahead)
+                    first = at if first is None else min(first, at)
+        return first
 
     # -- Writes ----------------------------------------------------------------------------------------------------
 

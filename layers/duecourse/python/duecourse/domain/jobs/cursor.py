@@ -21,6 +21,7 @@ from duecourse.domain.instants import from_iso
 from duecourse.domain.jobs.calendars import Window
 from duecourse.domain.jobs.job import MAX_FIRINGS, Deadline, Job, Lane, MissedMode, MissedPolicy, Precision
 from duecourse_schedules import TZDATA_VERSION, ScheduleError, ScheduleSpec
+from duecourse_schedules.exclusions import ExclusionError
 from duecourse_schedules.schedule import OccurrenceRules, Occurrences, occurrences_of
 
 BUCKET_SECONDS = 3600
@@ -61,6 +62,19 @@ def buckets(first: str, until: float) -> list[str]:
     """Return every bucket from `first` to the bucket of `until` (UTC seconds), oldest first."""
     return [bucket_of(start) for start in range(int(bucket_start(first)), int(until) + 1, BUCKET_SECONDS)]
 
+
+RARE_SECONDS = 540
+"""Occurrences that are further apart than this (seconds) are rare: a claim covers one of them however early it is made,
+because the others are beyond the horizon. So a rare occurrence may be enqueued earlier at no cost. It is the horizon
+less the lookahead, as shipped.
+"""
+
+RARE_LOOKAHEADS = 2
+"""How many lookaheads before their due time rare occurrences are enqueued. So a burst of daily jobs has ten minutes."""
+
+RARE_FOLLOWING = 2
+"""How many following occurrences decide whether a cursor is rare. A wrong answer only changes when runs are enqueued.
+"""
 
 RESUME_AHEAD_SECONDS = 90
 """How long before the end of a pause the occurrences that follow the end are sent, in seconds. The round that resumes
@@ -152,6 +166,22 @@ class Cursor:
         if self.due is None:
             return None
         return slot_of(max(self.due, int(now)), shard_of(self.tenant, self.job_id, shards))
+
+    def is_rare(self) -> bool:
+        """Return whether this occurrence and the next ones are more than RARE_SECONDS apart."""
+        if (at := self.occurrence) is None or (due := self.due) is None or self.resume is not None:
+            return False
+        try:
+            for _ in range(RARE_FOLLOWING):
+                at, following = self.occurrences().next_due(at)
+                if at is None or following is None:
+                    return True
+                if following - due <= RARE_SECONDS:
+                    return False
+                due = following
+        except (ScheduleError, ExclusionError):
+            return False
+        return True
 
     @property
     def rules(self) -> OccurrenceRules:

@@ -12,7 +12,15 @@ from traceback import format_exc
 from typing import TYPE_CHECKING, TypeGuard
 
 from duecourse.domain.instants import DAY_SECONDS
-from duecourse.domain.jobs.cursor import BUCKET_SECONDS, Cursor, bucket_of, bucket_start, buckets, plan
+from duecourse.domain.jobs.cursor import (
+    BUCKET_SECONDS,
+    RARE_LOOKAHEADS,
+    Cursor,
+    bucket_of,
+    bucket_start,
+    buckets,
+    plan,
+)
 from duecourse.limits import ROUND_MARGIN_SECONDS
 from duecourse.ports import BrokenCursor, Clock, Executor, InlineExecutor, Lanes, Randomness, StoreBusyError, Timer
 from duecourse.usecases.dispatch.claim import (
@@ -65,13 +73,18 @@ MAX_REFUSED = 1000
 
 @dataclass(frozen=True, slots=True)
 class DispatchRules:
-    """The settings of a round. `lookahead`: a cursor is read if it is due within this time (seconds). `horizon`: how
-    far ahead occurrences are enqueued (seconds).
+    """The settings of a round. `lookahead`: a cursor is read if it is due within this time (seconds), or within twice
+    this time if its occurrences are rare. `horizon`: how far ahead occurrences are enqueued (seconds).
     """
 
     shards: int
     lookahead: int
     horizon: int
+
+    @property
+    def rare_lookahead(self) -> int:
+        """The lookahead for rare occurrences (seconds). A burst of daily jobs has twice the time to be enqueued."""
+        return min(RARE_LOOKAHEADS * self.lookahead, self.horizon)
 
 
 def _is_paused(cursor: Cursor | BrokenCursor) -> TypeGuard[Cursor]:
@@ -167,12 +180,13 @@ class _Round:
         if watermark is not None and age > WATERMARK_LAG_SECONDS + BUCKET_SECONDS:
             self.report.age("WatermarkAge", age)
             self.report.counts["ShardsBehind"] += age > BEHIND_SECONDS
-        until = now + self.uses.rules.lookahead
+        until, rare_until = now + self.uses.rules.lookahead, now + self.uses.rules.rare_lookahead
+        last = bucket_of(until)
         empty_through: str | None = None
         unbroken = True
         try:
-            for bucket in buckets(first, until):
-                seen = self._bucket(f"{bucket}/{self.shard:04d}", until)
+            for bucket in buckets(first, rare_until):
+                seen = self._bucket(f"{bucket}/{self.shard:04d}", until, rare_until if bucket >= last else None)
                 unbroken = unbroken and seen == 0
                 if unbroken:
                     empty_through = bucket
@@ -185,7 +199,7 @@ class _Round:
             following = bucket_of(bucket_start(empty_through) + BUCKET_SECONDS)
             self.uses.cursors.advance_watermark(self.shard, min(following, behind))
 
-    def _bucket(self, slot: str, until: float) -> int:
+    def _bucket(self, slot: str, until: float, rare_until: float | None) -> int:
         """Dispatch all entries that are due in a slot. Return their number. After throttling, the slot is read again
         from the beginning; claimed entries are no longer in it.
         """
@@ -194,7 +208,7 @@ class _Round:
         while True:
             self._check_time()
             try:
-                for page in self.uses.cursors.due(slot, until):
+                for page in self.uses.cursors.due(slot, until, rare_until):
                     self._check_time()
                     seen += len(page)
                     self._page(page, until)

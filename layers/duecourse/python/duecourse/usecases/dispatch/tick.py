@@ -6,7 +6,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from duecourse.domain.jobs.cursor import BUCKET_SECONDS, bucket_of, buckets
+from duecourse.domain.jobs.cursor import BUCKET_SECONDS, RARE_LOOKAHEADS, bucket_of, buckets
 from duecourse.ports import Clock, Executor, ShardQueue
 from duecourse.usecases.dispatch.watch import StageWatch
 from duecourse.usecases.ping import StagePing
@@ -131,19 +131,19 @@ class Tick:
         if (minute + shard) % FULL_TURN_MINUTES == 0:
             return Look(wakes=True)
         try:
-            if not self._has_due(shard, now, now + self.lookahead):
+            if not self._has_due(shard, now, now + self.lookahead, now + RARE_LOOKAHEADS * self.lookahead):
                 return Look(wakes=False)
             return Look(wakes=True, overdue=self._has_due(shard, now, now - OVERDUE_SECONDS))
         except Exception as problem:  # noqa: BLE001 - a shard that cannot be checked is woken
             report.add("shard_not_checked", alarming=True, shard=shard, error=format_error(problem))
             return Look(wakes=True, overdue=None)
 
-    def _has_due(self, shard: int, now: float, until: float) -> bool:
-        return self._has_due_from(bucket_of(now - BUCKET_SECONDS), shard, until)
+    def _has_due(self, shard: int, now: float, until: float, rare_until: float | None = None) -> bool:
+        return self._has_due_from(bucket_of(now - BUCKET_SECONDS), shard, until, rare_until)
 
-    def _has_due_from(self, first: str, shard: int, until: float) -> bool:
-        slots = (f"{bucket}/{shard:04d}" for bucket in buckets(first, until))
-        return any(self.cursors.has_due(slot, until) for slot in slots)
+    def _has_due_from(self, first: str, shard: int, until: float, rare_until: float | None = None) -> bool:
+        slots = (f"{bucket}/{shard:04d}" for bucket in buckets(first, rare_until or until))
+        return any(self.cursors.has_due(slot, until, rare_until) for slot in slots)
 
     def _still_overdue(self, shards: Set[int], now: float, report: Report) -> frozenset[int]:
         """Return these shards without those that have no overdue work. Ticks only look at the last hour, so a shard
