@@ -13,6 +13,7 @@ const ANSWERS = [
   "schedule_canonical",
   "next_occurrence",
   "runs_left",
+  "schedule_change",
   "paused_by",
   "paused_because",
   "paused_until",

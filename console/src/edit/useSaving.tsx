@@ -13,6 +13,7 @@ import { ChangesTable } from "./ChangesTable";
 import { changed, changesOf, conflicts } from "./changes";
 import { type Doc, definitionOf, same } from "./document";
 import type { Base } from "./draft";
+import { ScheduleChange } from "./ScheduleChange";
 import { readStored, type Stored } from "./stored";
 import type { Editor } from "./useEditor";
 
@@ -47,6 +48,8 @@ export function jobAt(jobId: string): Subject<Schemas["Job"]> {
     },
     read: () => readStored(jobId),
     address: to.job(jobId),
+    effects: ({ schedule_change: change, timezone }) =>
+      change && <ScheduleChange change={change} zone={timezone} />,
   };
 }
 

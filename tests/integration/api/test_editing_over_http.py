@@ -42,6 +42,28 @@ def test_job_editing_patch_dry_run_writes_nothing(api: ApiClient) -> None:
     assert api.get(PATH).json == standing.json
 
 
+def test_job_editing_dry_run_shows_what_happens_to_the_next_runs(api: ApiClient) -> None:
+    dry = {"dry_run": "true"}
+
+    def tried(body: Any) -> Answered:
+        return api.send(json_event("PUT", PATH, body, query=dry))
+
+    new = tried(STEADY | {"schedule": "0 3 * * *"}).json["schedule_change"]
+    assert (new["added"], new["removed"], new["runs_per_month"]) == (30, 0, {"before": 0.0, "after": 30.0})
+    standing = put(api, STEADY | {"schedule": "0 3 * * *"})
+    assert "schedule_change" not in standing.json
+    assert "schedule_change" not in patch(api, {"name": "New"}, query=dry).json
+    changed = patch(api, {"schedule": "0 4 * * 1"}, query=dry).json
+    change = changed["schedule_change"]
+    assert [change[name] for name in ("kept", "moved", "added", "removed")] == [0, 5, 0, 25]
+    assert len(change["first"]) == 20
+    assert change["first"][0] == {"before": "2026-11-22T03:00:00Z", "after": None}
+    assert change["first"][1] == {"before": "2026-11-23T03:00:00Z", "after": "2026-11-23T04:00:00Z"}
+    assert change["until"] == "2026-12-21T12:00:00Z"
+    assert change["dollars_per_month"] == {"before": 0.0002, "after": 0.0}
+    assert "schedule_change" not in put(api, changed).json  # the response is a valid body
+
+
 def test_job_editing_put_creates_at_the_address(api: ApiClient) -> None:
     answer = put(api)
     assert (answer.status, answer.json["id"], answer.headers["location"]) == (201, "steady", PATH)

@@ -84,6 +84,8 @@ def test_apply_shows_changes_by_field_and_resets_omitted_fields_to_defaults(
 
     assert planned.exit_code == 2
     assert "~ job nightly\n    schedule: 0 2 * * * -> 30 2 * * *\n    retry.max_attempts: 3 -> 4\n" in planned.stdout
+    assert ": 30 moved\n" in planned.stdout
+    assert "    a month: 30 -> 30 runs, about $0.0002 -> $0.0002 without the target\n" in planned.stdout
     assert "~ workflow etl\n    jobs.load.may_fail: false -> true\n" in planned.stdout
     assert "    jobs.load.job.target.url: https://example.com/load -> https://example.com/store\n" in planned.stdout
     assert run("apply", "-f", str(folder), "--yes").exit_code == 0
@@ -94,7 +96,9 @@ def test_apply_shows_only_real_differences_after_a_patch(run: Run, api: ServedAp
     run("apply", "-f", str(folder), "--yes")
     run("jobs", "patch", "nightly", "--set", "schedule=0 8 * * *", "--yes")
     planned = run("apply", "-f", str(folder), "--dry-run")
-    assert "~ job nightly\n    schedule: 0 8 * * * -> 0 2 * * *\nplan: " in planned.stdout
+    assert "~ job nightly\n    schedule: 0 8 * * * -> 0 2 * * *\n    runs until " in planned.stdout
+    plan = json.loads(run("apply", "-f", str(folder), "--dry-run", "--json").stdout)
+    assert [each["schedule_change"]["moved"] for each in plan["items"] if "schedule_change" in each] == [30]
 
 
 def test_apply_asks_for_confirmation_before_it_writes(run: Run, api: ServedApi, folder: Path) -> None:

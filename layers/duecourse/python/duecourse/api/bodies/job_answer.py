@@ -15,7 +15,11 @@ from duecourse.api.bodies.definition_body import JobBody
 from duecourse.api.bodies.models import Body
 from duecourse.api.bodies.target_bodies import TargetBody
 from duecourse.domain.jobs.job import JobState
+from duecourse.domain.jobs.schedule_change import MOST_COMPARED
 from duecourse.domain.runs.states import RunState
+
+FIRST_CHANGES = 20
+"""The maximum number of changed occurrences in a dry run."""
 
 LAST_STATES = 20
 """The maximum number of runs in a summary."""
@@ -51,6 +55,43 @@ class MinuteAnswer(TypedDict):
     runs: Annotated[int, Field(ge=0)]
 
 
+class ChangedOccurrenceAnswer(TypedDict):
+    """An occurrence that is due at another time."""
+
+    before: Annotated[Second | None, Field(description="Null: the occurrence is added.")]
+    after: Annotated[Second | None, Field(description="Null: the occurrence is removed.")]
+
+
+class BeforeAfterAnswer(TypedDict):
+    """A figure before and after a change."""
+
+    before: Annotated[float, Field(ge=0)]
+    after: Annotated[float, Field(ge=0)]
+
+
+class ScheduleChangeAnswer(TypedDict):
+    """What a change does to the occurrences that are due in the next 30 days, as if the job were not paused."""
+
+    until: Annotated[
+        Second,
+        Field(
+            description=f"The end of the compared time: earlier than 30 days ahead after {MOST_COMPARED} occurrences."
+        ),
+    ]
+    kept: Count
+    moved: Count
+    added: Count
+    removed: Count
+    first: Annotated[
+        list[ChangedOccurrenceAnswer],
+        Field(description="The due times of the first changes.", max_length=FIRST_CHANGES),
+    ]
+    runs_per_month: Annotated[BeforeAfterAnswer, Field(description="Occurrences per 30 days.")]
+    dollars_per_month: Annotated[
+        BeforeAfterAnswer, Field(description="The approximate cost of these runs in USD, without the targets.")
+    ]
+
+
 class SpreadLoadAnswer(TypedDict):
     """The minute of the job's next run with its present and its chosen offset."""
 
@@ -59,11 +100,11 @@ class SpreadLoadAnswer(TypedDict):
 
 
 def _tidy(schema: dict[str, Any]) -> None:
-    """Remove `task`, because responses have the target. Make `last_runs` and `spread_load` optional, because only lists
-    and dry runs have them.
+    """Remove `task`, because responses have the target. Make `last_runs`, `spread_load` and `schedule_change` optional,
+    because only lists and dry runs have them.
     """
     del schema["properties"]["task"]
-    for name in ("task", "last_runs", "spread_load"):
+    for name in ("task", "last_runs", "spread_load", "schedule_change"):
         schema["required"].remove(name)
 
 
@@ -135,6 +176,9 @@ class JobAnswer(KeptBody, JobBody):
     spread_load: Annotated[
         SpreadLoadAnswer,
         Field(description="In a dry run that chooses the offset of `spread`, unless the tenant has too many jobs."),
+    ]
+    schedule_change: Annotated[
+        ScheduleChangeAnswer, Field(description="In a dry run that changes the times at which runs are due.")
     ]
 
 

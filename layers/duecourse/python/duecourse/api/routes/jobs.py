@@ -17,6 +17,7 @@ from duecourse.api.answers import Document, Millisecond, PageAnswer, job_documen
 from duecourse.api.api import Answer, Api, check_notified, check_tags, listed_tag, page_answer, route
 from duecourse.api.bodies.definition_body import JobBody
 from duecourse.api.bodies.job_answer import (
+    FIRST_CHANGES,
     LAST_STATES,
     JobAnswer,
     JobPatch,
@@ -44,15 +45,17 @@ from duecourse.api.query import (
     tag_parameter,
 )
 from duecourse.api.request import Request, etag_of, read_absent, read_expected, read_key, request_key
+from duecourse.checks.tenants import dollars
 from duecourse.domain.ids import ID_PATTERN, is_id
 from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord
 from duecourse.domain.jobs.job import MAX_NAME, MAX_OWNER, Job, JobState
+from duecourse.domain.jobs.schedule_change import ScheduleChange
 from duecourse.domain.jobs.spread import Minute, Place
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.results import result_faults
 from duecourse.ports import JobFilter, LastRun
-from duecourse.usecases.jobs.change import Created, Draft, Edited
+from duecourse.usecases.jobs.change import Created, Draft, DryRun, Edited
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.jobs.view import JobView
 
@@ -337,7 +340,8 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
 
     The body replaces the job completely. Repeating the request with the same body changes nothing. If the schedule does
     not change, enqueued runs are kept. The response of GET is a valid body. With `dry_run=true` nothing is written: the
-    response is the job that would be stored (with the ETag of the version that it would replace).
+    response is the job that would be stored (with the ETag of the version that it would replace), and
+    `schedule_change`, the occurrences of the next 30 days that the request would add, remove or move.
     """
     dry, job_id, value = DryRunQuery.of(request).dry_run, job_id_in(parameters), request.json()
     expected = replace(read_expected(request), absent=read_absent(request))
@@ -347,8 +351,8 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
         return _own_draft(api, request, job_id, value, job, places)
 
     if dry:
-        view = api.editing.look(request.tenant, job_id, draft_for, expected, counters=api.limits.store)
-        return _looked_at(request, view, places)
+        tried = api.editing.look(request.tenant, job_id, draft_for, expected, counters=api.limits.store)
+        return _looked_at(request, tried, places)
     edited = api.editing.put(request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal)
     return made_answer(edited.made) if edited.created else _edited("job_replaced", edited)
 
@@ -383,8 +387,8 @@ def patch_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
         return _own_draft(api, request, job_id, patched(job, patch), job, places)
 
     if dry:
-        view = api.editing.look(request.tenant, job_id, draft_for, expected, counters=api.limits.store, existing=True)
-        return _looked_at(request, view, places)
+        tried = api.editing.look(request.tenant, job_id, draft_for, expected, counters=api.limits.store, existing=True)
+        return _looked_at(request, tried, places)
     edited = api.editing.patch(
         request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal
     )
@@ -460,12 +464,37 @@ def rules_of_stage(api: Api, tenant: str) -> Rules:
     )
 
 
-def _looked_at(request: Request, view: JobView, places: Sequence[Place]) -> Answer:
-    """Return the result of a dry run, with the load at the chosen minute if an offset was chosen."""
-    answer = job_answer("job_looked_at", view)
+def _looked_at(request: Request, tried: DryRun, places: Sequence[Place]) -> Answer:
+    """Return the result of a dry run, with the load at the chosen minute if an offset was chosen, and with the changed
+    occurrences if there are any.
+    """
+    answer = job_answer("job_looked_at", tried.view)
     shown = [place for place in places if shows_load(request, place)]
-    known = [{"before": minute(place.before), "after": minute(place.after)} for place in shown]
-    return replace(answer, body=answer.body | {"spread_load": known[-1]}) if known else answer
+    more: Document = {}
+    if shown:
+        more["spread_load"] = {"before": minute(shown[-1].before), "after": minute(shown[-1].after)}
+    if tried.schedule_change is not None:
+        more["schedule_change"] = _changed_schedule(tried.schedule_change)
+    return replace(answer, body=answer.body | more)
+
+
+def _changed_schedule(change: ScheduleChange) -> Document:
+    def instant(at: int | None) -> str | None:
+        return None if at is None else to_iso(at)
+
+    return {
+        "until": to_iso(change.until),
+        "kept": change.kept,
+        "moved": change.moved,
+        "added": change.added,
+        "removed": change.removed,
+        "first": [
+            {"before": instant(each.before), "after": instant(each.after)}
+            for each in change.differences[:FIRST_CHANGES]
+        ],
+        "runs_per_month": {"before": round(change.before, 1), "after": round(change.after, 1)},
+        "dollars_per_month": {"before": dollars(change.before), "after": dollars(change.after)},
+    }
 
 
 def shows_load(request: Request, place: Place) -> bool:

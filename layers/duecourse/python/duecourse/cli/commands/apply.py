@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -18,10 +18,13 @@ from duecourse.cli.manifests.documents import FaultsError, Manifest, read_files
 from duecourse.cli.manifests.moving import CONSEQUENCES
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, in_turn, patient, plan, told
 from duecourse.cli.output.documents import Plan, PlannedField, PlannedStep
+from duecourse.cli.output.schedule_change import change_lines
 from duecourse.cli.output.values import print_json, schedule_text
 from duecourse.cli.progress import awaited, bar
 from duecourse.cli.terminal import CliError, Command, InterruptedCliError, UsageError, plain, say, usage_text
+from duecourse.cli.when import zone_of
 from duecourse.client import ApiError, ApiUnreachableError, Client
+from duecourse.client.models import ScheduleChange
 
 EXAMPLE = """\
 duecourse apply -f jobs/                              # shows the plan, prompts, applies
@@ -149,7 +152,7 @@ def _show(steps: Sequence[Step]) -> None:
         )
         if step.managed_by is not None:
             console.print(plain(f"    the next apply --owner {step.managed_by} reverts this"), markup=False)
-        for each in (*step.differences, *_consequences(step)):
+        for each in (*step.differences, *_consequences(step), *_changed_runs(step)):
             console.print(plain(f"    {each}"), markup=False)
     say(f"plan: {_counts(steps)}")
 
@@ -176,6 +179,16 @@ def _consequences(step: Step) -> tuple[str, ...]:
     return () if step.moved_from is None else tuple(each.format(step.moved_from) for each in CONSEQUENCES)
 
 
+def _schedule_change(step: Step) -> ScheduleChange | None:
+    """Return what the change of a stored job does to its next runs; None if nothing."""
+    return step.tried.schedule_change if step.action is Action.CHANGE and step.tried is not None else None
+
+
+def _changed_runs(step: Step) -> Iterator[str]:
+    if step.tried is not None and (change := _schedule_change(step)) is not None:
+        yield from change_lines(change, zone_of(step.tried.timezone))
+
+
 def _said(step: Step) -> str:
     said = "moved" if step.moved_from is not None else _SAID[step.action]
     return f"{said} (interim)" if step.interim else said
@@ -198,6 +211,8 @@ def _document(steps: Sequence[Step]) -> Plan:
             items[-1]["interim"] = True
         if step.not_found:
             items[-1]["not_found"] = list(step.not_found)
+        if (change := _schedule_change(step)) is not None:
+            items[-1]["schedule_change"] = change.document
     return {"items": items, "next_cursor": None}
 
 

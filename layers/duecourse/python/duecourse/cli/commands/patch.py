@@ -143,13 +143,15 @@ def _planned(client: Client, wanted: dict[str, Any], job_id: str) -> Step | list
     try:
         before = patient(partial(client.get_job, job_id))
         changed = partial(client.patch_job, job_id, cast("JobPatch", wanted), if_match=before.etag, dry_run=True)
-        after = only(patient(changed).document, JOB_FIELDS)
+        tried = patient(changed)
     except ApiError as error:
         return told(Manifest(job_id, {}, file=job_id), error)
+    after = only(tried.document, JOB_FIELDS)
     found = tuple(differences(only(before.document, JOB_FIELDS), after))
     action = Action.CHANGE if found else Action.KEEP
     owner = next((tag.removeprefix(MANAGED_BY) for tag in before.tags if tag.startswith(MANAGED_BY)), None)
-    return Step(action, job_id, False, Manifest(job_id, after, file=job_id), before.etag, found, managed_by=owner)
+    manifest = Manifest(job_id, after, file=job_id)
+    return Step(action, job_id, False, manifest, before.etag, found, managed_by=owner, tried=tried)
 
 
 def _patch(changes: Sequence[str]) -> dict[str, Any]:

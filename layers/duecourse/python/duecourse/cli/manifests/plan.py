@@ -68,7 +68,7 @@ class Step:
     workflow that only lasts until the plan's next step for it, or a job that only such a version needs. `within`: a
     workflow writes the job first, because its new definition is only valid with the workflow's new graph. `before` is
     the stored job; the release of the job changes its ETag. `scheduled` has the stored jobs with a schedule that the
-    workflow defines as its steps.
+    workflow defines as its steps. `tried` is the result of the dry run of the job, if it has this id.
     """
 
     action: Action
@@ -84,6 +84,7 @@ class Step:
     within: bool = False
     before: Job | Workflow | None = field(default=None, repr=False)
     scheduled: tuple[Job, ...] = ()
+    tried: Job | None = field(default=None, repr=False)
 
     @property
     def takes_from(self) -> frozenset[str]:
@@ -370,8 +371,8 @@ def _of_job(
         elif before is not None:
             moved_from = manifest.moved_from[0]
     if before is None:
-        _rehearsed(_put_job, client, manifest, None, written)
-        return Step(Action.CREATE, manifest.id, is_workflow=False, manifest=manifest)
+        tried = _rehearsed(_put_job, client, manifest, None, written)
+        return Step(Action.CREATE, manifest.id, is_workflow=False, manifest=manifest, tried=tried)
     faults = _of_others(manifest.place(), before.id, before.tags, owner)
     if faults := faults or ([] if before.id == manifest.id else faults_of(manifest, before)):
         raise FaultsError(faults)
@@ -392,7 +393,8 @@ def _of_job(
         free = replace(manifest, id=f"{manifest.id}{MOVING}", body={**manifest.body, "id": f"{manifest.id}{MOVING}"})
         after = _rehearsed(_put_job, client, free, None, written)
     found = tuple(differences(only(before.document, JOB_FIELDS), only(after.document, JOB_FIELDS)))
-    step = replace(_step(manifest, before.etag, found), takes=takes, within=within, before=before)
+    tried = after if after.id == before.id else None
+    step = replace(_step(manifest, before.etag, found), takes=takes, within=within, before=before, tried=tried)
     return step if moved_from is None else replace(step, action=Action.CHANGE, moved_from=moved_from)
 
 

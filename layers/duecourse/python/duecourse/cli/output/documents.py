@@ -115,7 +115,8 @@ class PlannedField(TypedDict):
 
 class PlannedStep(TypedDict):
     """An item of a plan. `action` is create, change, remove or keep. `not_found`: the earlier ids of a new job.
-    `interim`: a version that only lasts until the plan's next step for the workflow.
+    `interim`: a version that only lasts until the plan's next step for the workflow. `schedule_change`: as in the
+    API's dry run of the change.
     """
 
     action: str
@@ -125,6 +126,7 @@ class PlannedStep(TypedDict):
     not_found: NotRequired[list[str]]
     interim: NotRequired[bool]
     differences: list[PlannedField]
+    schedule_change: NotRequired[Mapping[str, Any]]
 
 
 class Plan(TypedDict):

@@ -23,6 +23,7 @@ from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, changed, 
 from duecourse.domain.jobs.edit import check_schedule, edit, reject_past, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone, author
 from duecourse.domain.jobs.pause import PauseChange, ended, resume_as_planned
+from duecourse.domain.jobs.schedule_change import Definition, ScheduleChange, schedule_change
 from duecourse.domain.tenants.rate import Budget
 from duecourse.limits import LOST_RACES
 from duecourse.ports import (
@@ -400,6 +401,14 @@ CheckSchedule = Callable[[ScheduleSpec, tuple[str, ...]], None]
 
 
 @dataclass(frozen=True, slots=True)
+class DryRun:
+    """The job that a request would write, and what it would do to the next occurrences (None: nothing)."""
+
+    view: JobView
+    schedule_change: ScheduleChange | None
+
+
+@dataclass(frozen=True, slots=True)
 class Edited:
     """The result of an edit. `created`: the job is new. `changed`: something was written. `skipped`: the number of
     occurrences that were due but not enqueued. `fields`: the names of the changed fields.
@@ -474,7 +483,7 @@ class EditJobs:
         *,
         counters: TenantLimits,
         existing: bool = False,
-    ) -> JobView:
+    ) -> DryRun:
         """Return the job as `put` would write it, with the version of the job that it would replace; with `existing`,
         as `patch` would write it. Writes nothing. `counters` count the jobs of the tenant. Raises the errors of `put`
         or `patch`, except JobChangedError.
@@ -486,10 +495,12 @@ class EditJobs:
         expected.check(None if job is None else ended(job, now))
         change = self.checked(job_id, job, cursor, self.jobs.with_calendars(draft_for(job), job))
         self.jobs.limits.check_quota(counters, tenant, counted_more(job, change.job))
-        if job is None:
-            return view_of(change.job, change.cursor, now=now)
-        stamped = replace(change.job, generation=job.generation, revision=job.revision)
-        return view_of(stamped, change.cursor, now=now)
+        new, before = change.job, None
+        if job is not None:
+            new = replace(new, generation=job.generation, revision=job.revision)
+            before = Definition(job, view_of(job, cursor, now=now).runs_left)
+        view = view_of(new, change.cursor, now=now)
+        return DryRun(view, schedule_change(before, Definition(new, view.runs_left), now))
 
     def checked(self, job_id: str, job: Job | None, cursor: Cursor | None, dated: Draft) -> PauseChange:
         """Return the job and the cursor as `put` would write them for a draft with the current days of its calendars.

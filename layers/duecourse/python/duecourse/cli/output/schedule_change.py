@@ -1,0 +1,33 @@
+"""The text for people about what a change does to the next runs of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import tzinfo
+
+from duecourse.cli.when import moment
+from duecourse.client.models import ScheduleChange
+
+FEW = 3
+"""The number of changed runs that are shown."""
+
+
+def change_lines(change: ScheduleChange, zone: tzinfo) -> Iterator[str]:
+    """Yield the lines: how many of the next runs change, the first of them, and the runs and the cost of a month."""
+    counts = {"moved": change.moved, "added": change.added, "removed": change.removed, "kept": change.kept}
+    said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "none"
+    yield f"runs until {moment(change.until, zone)}: {said}"
+    for each in change.first[:FEW]:
+        if each.before is None:
+            yield f"  + {moment(each.after, zone)}"
+        elif each.after is None:
+            yield f"  - {moment(each.before, zone)}"
+        else:
+            yield f"  {moment(each.before, zone)} -> {moment(each.after, zone)}"
+    if (more := change.moved + change.added + change.removed - min(len(change.first), FEW)) > 0:
+        yield f"  ... and {more:,} more"
+    runs, dollars = change.runs_per_month, change.dollars_per_month
+    yield (
+        f"a month: {runs.before:,.0f} -> {runs.after:,.0f} runs, about ${dollars.before:,.4f} -> ${dollars.after:,.4f} "
+        "without the target"
+    )
