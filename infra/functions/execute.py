@@ -171,7 +171,7 @@ class Execute(Construct):
             ([f"dynamodb:{action}" for action in record], self._parts.runs.arn),
             (["sns:Publish"], self._parts.notices.deaths.topic_arn),
             (["events:PutEvents"], self._parts.bus.arn),
-            (["s3:PutObject"], self._parts.results.objects_arn),
+            (["s3:GetObject", "s3:PutObject"], self._parts.results.objects_arn),
             (["ssm:GetParameter"], self._parts.tasks.arns),
             self._secrets(),
         ):

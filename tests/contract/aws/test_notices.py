@@ -175,6 +175,18 @@ def test_aws_outputs_result_is_read_through_its_link_without_credentials(results
     assert answer.headers["content-type"] == "application/json"
 
 
+def test_aws_outputs_result_is_read_by_its_key_until_it_is_deleted(results):
+    document = b'{"rows":"' + b"x" * 200_000 + b'"}'
+    results.put(KEY, document)
+    assert results.get(KEY) == document
+    assert results.get(f"{KEY}.other") is None
+
+
+def test_aws_outputs_store_of_results_without_a_bucket_is_an_error(clients):
+    with pytest.raises(ServiceError):
+        S3Results(clients.get("s3"), f"gone-{uuid4().hex}").get(KEY)
+
+
 def test_aws_outputs_later_result_of_the_same_attempt_replaces_the_earlier_one(results):
     results.put(KEY, b"1")
     results.put(KEY, b"2")

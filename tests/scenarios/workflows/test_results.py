@@ -5,9 +5,17 @@ import pytest
 from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.graph import Rule
+from duecourse.testing.outbox import StoredResults
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, INSTANT, WorkflowWorld
 from tests.support.workflows import graph_of
+
+
+class Emptied(StoredResults):
+    """A store of results whose objects are deleted at once."""
+
+    def put(self, key: str, document: bytes, bucket: str | None = None) -> None:
+        del key, document, bucket
 
 
 def with_payload(world: WorkflowWorld, job_id: str, payload: object) -> None:
@@ -79,8 +87,33 @@ def test_workflow_results_that_could_not_be_stored_are_not_passed_on_in_part(wor
     world.begin(graph_of(CHAIN), NOON + 90)
     run = world.run("transform")
     assert (run.state, run.code) == (RunState.DEAD, "upstream_result")
-    assert run.error.startswith("the result of extract is too large to be passed to other steps")
+    assert run.error.startswith("the result of extract could not be stored (")
     assert world.called() == ["extract"]
+
+
+def test_workflow_results_above_two_kilobytes_are_read_from_the_store_by_the_steps_that_use_them(
+    world: WorkflowWorld,
+) -> None:
+    rows = [{"id": number, "text": "x" * 50} for number in range(200)]
+    world.answers.results = {"extract": {"rows": rows}}
+    with_payload(
+        world,
+        "transform",
+        {"rows": "{{upstream.extract.result.rows}}", "last": "{{upstream.extract.result.rows.199.id}}"},
+    )
+    world.begin(graph_of(CHAIN), NOON + 90)
+    assert world.answers.payloads["transform"] == {"rows": rows, "last": 199}
+    assert [*world.results.documents] == [f"results/default/extract/{INSTANT}/1.json"]
+
+
+def test_workflow_results_that_have_expired_fail_the_step_permanently(world: WorkflowWorld) -> None:
+    world.answers.results = {"extract": {"text": "x" * 5000}}
+    with_payload(world, "transform", "{{upstream.extract.result.text}}")
+    world.results = Emptied()
+    world.begin(graph_of(CHAIN), NOON + 90)
+    run = world.run("transform")
+    assert (run.state, run.code) == (RunState.DEAD, "upstream_result")
+    assert run.error.startswith("the stored result results/default/extract/")
 
 
 def test_workflow_results_are_missing_in_a_run_of_the_step_alone(world: WorkflowWorld) -> None:

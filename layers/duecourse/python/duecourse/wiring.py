@@ -344,10 +344,10 @@ class Wiring(Parts[S_co]):
         return RunCounts(self.run_count_store, self.clock, self.executor, slowest)
 
     @cached_property
-    def payloads(self: Wiring[TableSettings]) -> Payloads:
+    def payloads(self: Wiring[ApiSettings | ExecuteSettings]) -> Payloads:
         from duecourse.usecases.workflows.workflows import Payloads
 
-        return Payloads(self)
+        return Payloads(self, self.results)
 
     @cached_property
     def commands(self: Wiring[ApiSettings | CallbackSettings | ExecuteSettings]) -> CommandSender:

@@ -274,7 +274,7 @@ def test_workflows_placeholder_without_an_end_is_plain_text() -> None:
 
 def test_workflows_spaces_are_not_part_of_placeholder_names() -> None:
     assert [name for _, name, _ in taken_by("{{ upstream.a.state  }}")] == ["upstream.a.state"]
-    assert filled("{{  workflow.payload.day }}", {}, lambda: {"day": 5}).payload == 5
+    assert filled("{{  workflow.payload.day }}", {}, lambda: {"day": 5}, str).payload == 5
 
 
 def test_workflows_three_braces_are_not_a_placeholder() -> None:
@@ -286,6 +286,6 @@ def test_workflows_three_braces_are_not_a_placeholder() -> None:
 @pytest.mark.parametrize("text", ["{{workflow.payload}}", "of {{workflow.payload}}"])
 def test_workflows_large_result_is_inserted_once_but_not_a_thousand_times(text: str) -> None:
     large = "x" * 200_000
-    assert filled([text], {}, lambda: large).texts == {"workflow.payload": large}
+    assert filled([text], {}, lambda: large, str).texts == {"workflow.payload": large}
     with pytest.raises(UpstreamResultError, match="uses more than 262144 bytes of upstream results"):
-        filled([text] * 1000, {}, lambda: large)
+        filled([text] * 1000, {}, lambda: large, str)

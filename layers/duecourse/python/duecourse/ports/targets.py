@@ -112,5 +112,8 @@ class Results(Protocol):
         ResultRefusedError if a given `bucket` rejected it.
         """
 
+    def get(self, key: str) -> bytes | None:
+        """Return a result from the stage's own bucket; None if it does not exist any longer. Raises AwsError."""
+
     def link(self, key: str) -> str:
         """Return a link with which anyone can read the result for LINK_SECONDS."""

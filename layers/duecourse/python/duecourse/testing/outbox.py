@@ -75,6 +75,12 @@ class StoredResults:
             raise ResultRefusedError("AccessDenied")
         self.documents[key if bucket is None else f"s3://{bucket}/{key}"] = document
 
+    def get(self, key: str) -> bytes | None:
+        """Return a document of the stage. Raises ConnectionError if the store is not available."""
+        if self.refuses is True:
+            raise ConnectionError("the store is not available")
+        return self.documents.get(key)
+
     def link(self, key: str) -> str:
         """Return an address that depends only on the key."""
         return f"https://results.example/{key}"

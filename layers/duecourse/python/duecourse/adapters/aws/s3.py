@@ -10,6 +10,11 @@ import orjson
 from duecourse.domain.maintenance.archive import Sheet
 from duecourse.ports import LINK_SECONDS, ResultRefusedError, ServiceError
 
+GONE = frozenset({"NoSuchKey", "AccessDenied"})
+"""How S3 rejects the read of an object that does not exist: the second code is for callers that may not list the bucket
+(Amazon S3 API Reference, "GetObject").
+"""
+
 
 class S3Archive:
     """Implementation of ports.archive.Archive with one bucket. Equal sheets produce equal bytes."""
@@ -43,6 +48,16 @@ class S3Results:
             if bucket is None:
                 raise
             raise ResultRefusedError(error.code) from error
+
+    def get(self, key: str) -> bytes | None:
+        """Return the object with this key; None if there is none. Raises ServiceError."""
+        try:
+            found: bytes = self._client.get_object(Bucket=self._bucket, Key=key)["Body"].read()
+        except ServiceError as error:
+            if error.code in GONE:
+                return None
+            raise
+        return found
 
     def link(self, key: str) -> str:
         """Return a link with which anyone can read the result for five minutes. No request is sent: the link is signed

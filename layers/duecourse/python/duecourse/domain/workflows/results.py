@@ -107,15 +107,21 @@ class Filled:
     texts: Mapping[str, str]
 
 
-def filled(payload: Any, records: Mapping[str, Run], workflow_payload: Callable[[], Any]) -> Filled:
+def filled(
+    payload: Any,
+    records: Mapping[str, Run],
+    workflow_payload: Callable[[], Any],
+    stored_result: Callable[[str], Any],
+) -> Filled:
     """Look up the values that a payload uses. `records` are the records of the steps that it refers to.
+    `stored_result` returns the large result with a key in the store of results; it is only called for such results.
 
     Raises UpstreamResultError for missing values, and before any replacement if all values together exceed
     MAX_TAKEN_BYTES.
     """
     values, texts, size = dict[str, Any](), dict[str, str](), 0
     for name, times in Counter(name for _, name, _ in taken_by(payload)).items():
-        value = values[name] = _value(name, records, workflow_payload)
+        value = values[name] = _value(name, records, workflow_payload, stored_result)
         texts[name] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         size += times * len(texts[name].encode(errors="replace"))
         if size > MAX_TAKEN_BYTES:
@@ -142,7 +148,12 @@ def _name(match: re.Match[str]) -> str:
     return match["name"].strip()
 
 
-def _value(name: str, records: Mapping[str, Run], workflow_payload: Callable[[], Any]) -> Any:
+def _value(
+    name: str,
+    records: Mapping[str, Run],
+    workflow_payload: Callable[[], Any],
+    stored_result: Callable[[str], Any],
+) -> Any:
     taken = read_name(name)
     if taken is None:
         raise UpstreamResultError(f"{{{{{name[:40]}}}}} is not a known placeholder")
@@ -153,12 +164,18 @@ def _value(name: str, records: Mapping[str, Run], workflow_payload: Callable[[],
         return None if run is None else _fields(run)[taken.field]
     if not isinstance(run, Succeeded):
         return None
-    stored = run.result_key or run.result_location
-    # A result that could not be stored is reduced to its beginning, which must not be passed on as the result.
-    if run.result_bytes is not None and (run.result is None or not stored):
+    if run.result_key is not None:
+        return _inside(stored_result(run.result_key), taken.path, name)
+    if run.result_bytes is not None and run.result_location is None:
+        # Only its beginning is in the record, which must not be passed on as the result.
         raise UpstreamResultError(
-            f"the result of {taken.job} is too large to be passed to other steps ({run.result_bytes} bytes); "
-            "return a smaller result"
+            f"the result of {taken.job} could not be stored ({run.result_bytes} bytes), so other steps cannot use it; "
+            f"rerun {taken.job}"
+        )
+    if run.result_bytes is not None and run.result is None:
+        raise UpstreamResultError(
+            f"the result of {taken.job} ({run.result_bytes} bytes) is only in the bucket of its `results`, which other "
+            f"steps do not read; return at most 2 KB, or remove `results` from {taken.job}"
         )
     return _inside(run.result, taken.path, name)
 

@@ -21,6 +21,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+import orjson
+
 from duecourse.domain.ids import OfRun, RunIdentity, RunName, parse_run_id
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
@@ -37,7 +39,7 @@ from duecourse.domain.workflows.results import UpstreamResultError, filled, resu
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.domain.workflows.view import WorkflowRunView, viewed
 from duecourse.messages import START, Cancel, Command, Evaluate, RunMessage
-from duecourse.ports import GraphMissingError, Randomness
+from duecourse.ports import GraphMissingError, Randomness, Results
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report
 
@@ -112,9 +114,10 @@ def run_of(identity: RunIdentity, job_id: str) -> RunName:
 
 @dataclass(frozen=True, slots=True)
 class Payloads:
-    """Reads the payloads of runs."""
+    """Reads the payloads of runs. `results` has the large results of steps, which are read if a payload uses them."""
 
     parts: Parts[TableSettings]
+    results: Results
 
     def prepared(self, job: Job, run: Run) -> Prepared | Failed:
         """Return the job as this run calls it, or a failure if a part of its payload is missing. Raises
@@ -149,8 +152,16 @@ class Payloads:
         records = self._records(run, graph, named)
         if missing := [number for number in named if graph.steps[number].id not in records]:
             self._require_unended(run, graph, missing)
-        given = filled(job.payload, records, cache(lambda: self._of_workflow(run, ref.workflow)))
+        workflow_payload = cache(lambda: self._of_workflow(run, ref.workflow))
+        given = filled(job.payload, records, workflow_payload, cache(self._stored))
         return Prepared(replace(job, payload=given.payload), given.texts)
+
+    def _stored(self, key: str) -> object:
+        """Return a large result. Raises UpstreamResultError if it has expired."""
+        document = self.results.get(key)
+        if document is None:
+            raise UpstreamResultError(f"the stored result {key} has expired; run its step again")
+        return orjson.loads(document)
 
     def _records(self, run: Run, graph: Graph, numbers: Sequence[int]) -> dict[str, Run]:
         """Return the existing records of these steps, by the names of the steps."""
