@@ -329,17 +329,18 @@ def test_keys_burst_of_requests_is_debounced(api: ApiClient, clock: SettableCloc
     key = create(api, debounce_seconds=60, debounce_key="{{payload.branch}}")["key"]
     clock.set(NOON + 5)
     first = trigger(api, key, {"branch": "main", "n": 1})
-    clock.set(NOON + 59)
+    clock.set(NOON + 64)
     second = trigger(api, key, {"branch": "main", "n": 2})
     other = trigger(api, key, {"branch": "next"})
-    clock.set(NOON + 60)
+    clock.set(NOON + 65)
     third = trigger(api, key, {"branch": "main", "n": 3})
     assert {each.status for each in (first, second, other, third)} == {202}
     assert first.json["id"] == second.json["id"]
-    assert first.json["due"] == other.json["due"] == "2026-11-21T12:01:00Z"
-    assert third.json["due"] == "2026-11-21T12:02:00Z"
+    assert first.json["due"] == "2026-11-21T12:01:10Z"
+    assert other.json["due"] == "2026-11-21T12:02:09Z"
+    assert third.json["due"] == "2026-11-21T12:02:10Z"
     assert len({each.json["id"] for each in (first, other, third)}) == 3
-    assert payload(api, first.json["id"]) == {"branch": "main", "n": 1}
+    assert payload(api, first.json["id"]) == {"branch": "main", "n": 2}
     missing = trigger(api, key, {"n": 4})
     assert refusal(missing) == (422, "invalid-command")
     assert "no string or number at branch" in missing.errors[""]

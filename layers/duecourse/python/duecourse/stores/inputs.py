@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b85decode, b85encode
 from dataclasses import asdict
+from hashlib import sha256
 from itertools import accumulate, pairwise
 from typing import Any
 from zlib import compress, decompress
@@ -11,14 +12,17 @@ from zlib import compress, decompress
 import orjson
 
 from duecourse.domain.ids import RunName
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.backfill import Backfill, Only
 from duecourse.ports import AwsError, Input
 from duecourse.stores import values
 from duecourse.stores.keys import Item, job_key
 from duecourse.stores.run_item import EVERY_RUN, Listing
-from duecourse.stores.table import ENDED, Absent, Present, Put, Returned, Set, Table, Tables, Update
+from duecourse.stores.table import ENDED, Absent, Present, Put, Remove, Returned, Set, Table, Tables, Update, equal
 
 PREFIX = "INPUT#"
+WINDOW_PREFIX = "WINDOW#"
+"""The last window of a group of debounced requests."""
 
 _PLAIN = (
     *("requested_at", "requested_by", "fingerprint", "generation", "expires_at", "occurrence", "sent"),
@@ -56,6 +60,25 @@ class Inputs:
         item = self._tables.get(Table.RUNS, job_key(tenant, job_id, PREFIX + suffix))
         return None if item is None else from_item(item)
 
+    def replace_payload(self, tenant: str, job_id: str, wanted: Input) -> None:
+        """Give an existing request the payload of another one with its suffix."""
+        payload = _payload(wanted)
+        change = Remove("payload") if payload is None else Set("payload", payload)
+        self._tables.write(Update(Table.RUNS, job_key(tenant, job_id, PREFIX + wanted.suffix), (change,), Present()))
+
+    def window_end(self, tenant: str, job_id: str, group: str) -> int | None:
+        """Return the end of the last window of a group of debounced requests (UTC seconds); None if there was none.
+        Strongly consistent.
+        """
+        item = self._tables.get(Table.RUNS, _window_key(tenant, job_id, group))
+        return None if item is None else values.integer(item, "end")
+
+    def open_window(self, tenant: str, job_id: str, group: str, end: int, *, instead_of: int | None) -> bool:
+        """Open a window until `end` (UTC seconds). Return False if its last window does not end at `instead_of`."""
+        item = _window_key(tenant, job_id, group) | values.pack({"end": end, "expires_at": end + DAY_SECONDS})
+        last = Absent() if instead_of is None else equal("end", instead_of)
+        return self._tables.write(Put(Table.RUNS, item, last)).held
+
     def mark_sent(self, tenant: str, job_id: str, suffix: str) -> None:
         """Record that all messages of the request were sent."""
         key = job_key(tenant, job_id, PREFIX + suffix)
@@ -73,11 +96,19 @@ def to_item(tenant: str, job_id: str, wanted: Input, listing: Listing = EVERY_RU
         {
             **listed,
             **{name: getattr(wanted, name) for name in _PLAIN},
-            "payload": values.document(wanted.payload) if wanted.own_payload else None,
+            "payload": _payload(wanted),
             "backfill": None if asked is None else values.document(_document(asked)),
             "sent": wanted.sent or None,
         }
     )
+
+
+def _payload(wanted: Input) -> str | None:
+    return values.document(wanted.payload) if wanted.own_payload else None
+
+
+def _window_key(tenant: str, job_id: str, group: str) -> Item:
+    return job_key(tenant, job_id, WINDOW_PREFIX + sha256(group.encode()).hexdigest()[:32])
 
 
 def from_item(item: Item) -> Input:

@@ -87,8 +87,8 @@ class KeyBody(Body):
         Field(
             ge=1,
             le=MAX_DEBOUNCE_SECONDS,
-            description="Requests with the same debounce_key within a window of this length start one run, at the end "
-            "of the window, with the first payload.",
+            description="The first request opens a window of this length. The requests in it with the same "
+            "debounce_key start one run, five seconds after its end, with the last payload.",
         ),
     ] = None
     debounce_key: Annotated[

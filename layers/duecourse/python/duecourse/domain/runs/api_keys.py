@@ -102,20 +102,13 @@ def _check(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Debounced:
-    """A group of requests that start one run: the name of the group, and when its run is due (UTC seconds)."""
-
-    name: str
-    due: int
-
-
-@dataclass(frozen=True, slots=True)
 class ApiKey:
     """A stored key of a tenant, which can start runs of `job_id`, but not of a job that was created later with the same
     id (`job_generation` is the job's `created_generation`).
 
     Times are UTC seconds. `requests_per_minute` is its own limit, below that of the tenant. With `debounce_seconds`,
-    requests with the same `debounce_key` (a template) within a window of this length start one run. `last_used_at` is
+    requests with the same `debounce_key` (a template) start one run in a window of this length, which the first of
+    them opens. `last_used_at` is
     at most NOTED_SECONDS old; None: never used. With `salt`, requests must be signed. `request` has the digests of
     the idempotency key and of the body of the request that created the key. With `events`, only requests about one of
     these events of the sender start runs.
@@ -182,13 +175,10 @@ class ApiKey:
         """Return whether the last use that is stored is recent enough at `now` (UTC seconds)."""
         return self.last_used_at is not None and now - self.last_used_at < NOTED_SECONDS
 
-    def debounced(self, payload: Any, now: float) -> Debounced | None:
-        """Return the group of a request with this payload at `now` (UTC seconds): its run is due at the end of the
-        window. None if each request starts a run. Raises TemplateError if the payload lacks a field of the
-        template.
+    def debounced(self, payload: Any) -> str | None:
+        """Return the name of the requests that are debounced together with one with this payload; None if each request
+        starts a run. Raises TemplateError if the payload lacks a field of the template.
         """
         if self.debounce_seconds is None:
             return None
-        value = group_key(self.debounce_key or "{{job_id}}", self.job_id, payload)
-        window = int(now) // self.debounce_seconds
-        return Debounced(f"{window} {value}", (window + 1) * self.debounce_seconds)
+        return f"{self.id} {group_key(self.debounce_key or '{{job_id}}', self.job_id, payload)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from duecourse.domain.instants import DAY_SECONDS, to_iso
@@ -16,7 +17,6 @@ from duecourse.domain.runs.api_keys import (
     KEY_ID_PATTERN,
     MAX_KEYS,
     ApiKey,
-    Debounced,
     KeyText,
     KeyTextError,
     key_text,
@@ -33,6 +33,10 @@ from duecourse.usecases.tenants import Limits
 if TYPE_CHECKING:
     from duecourse.settings import TableSettings
     from duecourse.usecases.parts import Parts
+
+
+CLOCKS_DIFFER_SECONDS = 5
+"""The maximum difference of two clocks. The run of a window is due this much later than the window's end."""
 
 
 class ApiKeyUnknownError(Exception):
@@ -182,12 +186,32 @@ class ApiKeys:
         debounce key, and the errors of Manual.run.
         """
         payload: Any = job.payload if given is None else given.payload
-        group: Debounced | None = key.debounced(payload, self.parts.clock.now())
-        if group is not None:
-            name, later = f"debounce {key.id} {group.name}", Later(at=group.due)
-            return self.manual.run(job, RunRequest(key.principal, name, correlation_id), given, later, debounced=True)
+        if key.debounce_seconds is not None and (group := key.debounced(payload)) is not None:
+            return self._debounced(key, job, given, group, key.debounce_seconds, correlation_id)
         named = None if own is None else f"hook {key.id} {own}"
         return self.manual.run(job, RunRequest(key.principal, named, correlation_id), given)
+
+    def _debounced(
+        self, key: ApiKey, job: Job, given: OwnPayload | None, group: str, seconds: int, correlation_id: str
+    ) -> Run:
+        """Return the run of the group's window, which gets this payload. The first request opens the window.
+
+        The payload was delivered if it was written before the end of the window, because the run starts later than
+        that on any clock. Otherwise this request also opens the next window.
+        """
+        windows = self.parts.inputs
+        for _ in range(LOST_RACES):
+            opened = windows.window_end(job.tenant, job.id, group)
+            if opened is None or self.parts.clock.now() >= opened:
+                end = ceil(self.parts.clock.now()) + seconds
+                if not windows.open_window(job.tenant, job.id, group, end, instead_of=opened):
+                    continue
+                opened = end
+            request = RunRequest(key.principal, f"debounce {group} {opened}", correlation_id)
+            run = self.manual.run(job, request, given, Later(at=opened + CLOCKS_DIFFER_SECONDS), debounced=True)
+            if self.parts.clock.now() < opened:
+                return run
+        raise StoreBusyError("the window of the requests")
 
     def _secret(self) -> str:
         return self.parts.randomness.nonce() + self.parts.randomness.nonce()

@@ -343,7 +343,7 @@ class Manual(RequestsOfCallers):
         debounced: bool = False,
     ) -> Run:
         """Return the new run, QUEUED, due now or `later`. For a repeated request, return the current state of its run.
-        `debounced`: a request with the same key repeats the first one, whatever its payload is.
+        `debounced`: a request with the same key repeats the first one, and the run gets its payload.
 
         Raises KeyReusedError, LaneUnavailableError or RunQuotaError. Raises ScheduleError (for `at`) for a time that
         has passed or is too far ahead.
@@ -357,6 +357,8 @@ class Manual(RequestsOfCallers):
         if later is not None:
             self._check(job, wanted.suffix, due, now)
         standing = self.put(run_request, job, wanted)
+        if debounced and standing is not None:
+            self.parts.inputs.replace_payload(job.tenant, job.id, wanted)
         if standing is not None and (known := self.present(job, standing, now)) is not None:
             return known
         asked = wanted if standing is None else standing
@@ -371,7 +373,7 @@ class Manual(RequestsOfCallers):
         self.parts.timers.put(Timer(message, run.due))
         self.put_checks([*deadline_checks(message, job.deadlines, job.schedule.timezone, nonce)])
         if debounced and standing is not None:
-            # The further requests of a burst write nothing. A single request does not need the mark.
+            # The further requests of a burst only write their payload. A single request does not need the mark.
             self.mark_sent(run_request, job, asked)
         return run
 
