@@ -448,6 +448,7 @@ KEY: Document = {
     "requests_per_minute": 60,
     "debounce_seconds": 60,
     "debounce_key": "{{payload.repository.name}}",
+    "deduplicate_key": None,
     "signed": False,
     "events": ["push"],
 }

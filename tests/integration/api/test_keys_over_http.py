@@ -85,6 +85,7 @@ def test_keys_key_is_created_listed_and_revoked(api: ApiClient, tables: Tables) 
         "requests_per_minute": 60,
         "debounce_seconds": None,
         "debounce_key": None,
+        "deduplicate_key": None,
         "signed": False,
         "events": [],
     }
@@ -346,6 +347,21 @@ def test_keys_burst_of_requests_is_debounced(api: ApiClient, clock: SettableCloc
     assert "no string or number at branch" in missing.errors[""]
 
 
+def test_keys_requests_with_the_same_value_start_one_run(api: ApiClient, clock: SettableClock) -> None:
+    key = create(api, deduplicate_key="{{payload.order}}")["key"]
+    first = trigger(api, key, {"order": 17, "n": 1})
+    clock.set(NOON + 3_600)
+    again = trigger(api, key, {"order": 17, "n": 2})
+    other = trigger(api, key, {"order": 18, "n": 3})
+    assert {each.status for each in (first, again, other)} == {202}
+    assert first.json == again.json
+    assert other.json["id"] != first.json["id"]
+    assert payload(api, first.json["id"]) == {"order": 17, "n": 1}
+    missing = trigger(api, key, {"n": 4})
+    assert refusal(missing) == (422, "invalid-command")
+    assert "no string or number at order" in missing.errors[""]
+
+
 def test_keys_answer_of_a_trigger_has_nothing_of_the_run_in_progress(api: ApiClient) -> None:
     answer = trigger(api, create(api)["key"], {"n": 1})
     assert sorted(answer.json) == ["due", "id", "job_id", "requested_by"]
@@ -378,6 +394,8 @@ def test_keys_unknown_id_is_answered_with_404(api: ApiClient, key_id: str) -> No
     ({"requests_per_minute": 0}, "/requests_per_minute", "from 1 to 6000"),
     ({"debounce_seconds": 3601}, "/debounce_seconds", "from 1 to 3600"),
     ({"debounce_key": "{{payload.a}}"}, "/debounce_key", "set it"),
+    ({"debounce_seconds": 9, "deduplicate_key": "{{payload.a}}"}, "/deduplicate_key", "remove one of them"),
+    ({"deduplicate_key": "{{week}}"}, "/deduplicate_key", "known names"),
     ({"debounce_seconds": 60, "debounce_key": "{{week}}"}, "/debounce_key", "known names"),
     ({"description": "a\nb"}, "/description", "control"),
     ({"key": "mine"}, "/key", "is not a known field"),

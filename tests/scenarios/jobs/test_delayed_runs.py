@@ -11,7 +11,7 @@ from duecourse.ports import Timer
 from duecourse.testing.faults import around, failing
 from duecourse.usecases.jobs.job_errors import KeyReusedError
 from duecourse.usecases.runs.lists import RunUnknownError
-from duecourse.usecases.runs.requests import MAX_AHEAD_DAYS, Later, OwnPayload, RunRequest
+from duecourse.usecases.runs.requests import MAX_AHEAD_DAYS, Later, OwnPayload, Repeats, RunRequest
 from duecourse.usecases.tenants import RunQuotaError
 from duecourse_schedules import ScheduleError
 from tests.support.jobs import NOON, job
@@ -51,7 +51,7 @@ def test_delayed_run_of_a_burst_writes_its_timer_at_most_twice(world: World, off
     manual, at, written = office.api.manual, Later(at=TWO_HOURS), []
     for number in range(5):
         request = RunRequest("key:a", "the window")
-        run = manual.run(office.job(), request, OwnPayload({"n": number}), at, debounced=True)
+        run = manual.run(office.job(), request, OwnPayload({"n": number}), at, repeats=Repeats.LAST_PAYLOAD)
         timer = timer_of(world, run)
         assert timer is not None
         written.append(timer.message.nonce)

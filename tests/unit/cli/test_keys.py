@@ -16,6 +16,7 @@ KEY: dict[str, Any] = {
     "requests_per_minute": 60,
     "debounce_seconds": None,
     "debounce_key": None,
+    "deduplicate_key": None,
     "signed": False,
 }
 MADE = KEY | {"key": "dck_acme.SECRET", "path": "/v1/hooks/dck_acme.SECRET", "secret": None}

@@ -40,7 +40,7 @@ def results(document: Any) -> list[tuple[str, str, int]]:
 
 
 def test_rehearse_page_shows_what_its_commands_print(tmp_path: Path) -> None:
-    found = re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    found = re.search(r"```yaml title=\"rates.yaml\"\n(.*?)```", PAGE, re.DOTALL)
     assert found is not None
     (tmp_path / "rates.yaml").write_text(found[1], encoding="utf-8")
     first, second = re.findall(r"```bash\nduecourse (.*?)\n```", PAGE)

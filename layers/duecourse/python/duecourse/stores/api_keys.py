@@ -37,7 +37,7 @@ _FIELDS = (
         "valid_until",
         "requests_per_minute",
     ),
-    *("debounce_seconds", "debounce_key", "last_used_at", "salt", "request"),
+    *("debounce_seconds", "debounce_key", "last_used_at", "salt", "request", "deduplicate_key"),
 )
 
 

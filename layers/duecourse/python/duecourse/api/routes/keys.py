@@ -96,6 +96,14 @@ class KeyBody(Body):
         Field(description="A template, such as {{payload.repository.name}}. Without it, all requests start one run."),
     ] = None
 
+    deduplicate_key: Annotated[
+        TemplateKey | None,
+        Field(
+            description="A template, such as {{payload.order}}. Requests with the same value start one run, while its "
+            "record is kept. It cannot be combined with debounce_seconds."
+        ),
+    ] = None
+
     signed: Annotated[bool, Field(strict=True, description="Whether requests must have a signature.")] = False
     events: Annotated[
         list[Annotated[str, Field(pattern=f"^{EVENT_PATTERN}$")]],
@@ -105,6 +113,13 @@ class KeyBody(Body):
             "no effect. Empty: all events except ping.",
         ),
     ] = Field(default_factory=list)
+
+    @field_validator("deduplicate_key")
+    @classmethod
+    def _alone(cls, key: str | None, info: ValidationInfo) -> str | None:
+        if key is not None and info.data.get("debounce_seconds") is not None:
+            raise refuse("cannot be combined with debounce_seconds; remove one of them")
+        return key
 
     @field_validator("debounce_key")
     @classmethod
@@ -141,6 +156,7 @@ class KeyAnswer(TypedDict):
     requests_per_minute: Annotated[int, Field(ge=1)]
     debounce_seconds: int | None
     debounce_key: str | None
+    deduplicate_key: str | None
     signed: bool
     events: Annotated[list[str], Field(description="The events that start runs; empty: all events except ping.")]
 
@@ -188,10 +204,14 @@ def create_key(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
         body.debounce_key,
         body.signed,
         frozenset(body.events),
+        body.deduplicate_key,
     )
     asked = asdict(draft)
-    if events := sorted(asked.pop("events")):  # without it, the digest is that of earlier releases
+    # Without these fields, the digest is that of earlier releases.
+    if events := sorted(asked.pop("events")):
         asked["events"] = events
+    if draft.deduplicate_key is None:
+        del asked["deduplicate_key"]
     named = request_key(own, asked, "api key")
     try:
         key, text = api.api_keys.create(request.tenant, draft, by=request.principal, request=named)
@@ -297,7 +317,7 @@ def _run(api: Api, request: Request) -> Answer:
         run = api.api_keys.run(key, job, own, _name_of(request), request.correlation_id)
     except TemplateError as error:
         raise invalid(
-            [FieldFault(f"lacks a value for debounce_key of the API key: {error}", "")], "invalid-command"
+            [FieldFault(f"lacks a value for a template of the API key: {error}", "")], "invalid-command"
         ) from None
     facts = {"job_id": job.id, "run_id": run.run_id, "key_id": key.id, "own_payload": own is not None}
     answer: TriggeredAnswer = {
@@ -350,6 +370,7 @@ def _document(key: ApiKey) -> KeyAnswer:
         "requests_per_minute": key.requests_per_minute,
         "debounce_seconds": key.debounce_seconds,
         "debounce_key": key.debounce_key,
+        "deduplicate_key": key.deduplicate_key,
         "signed": key.salt is not None,
         "events": sorted(key.events),
     }

@@ -29,6 +29,9 @@ def keys() -> None:
 @click.option(
     "--debounce-key", metavar="TEMPLATE", help="Debounce only requests with the same value: {{payload.branch}}."
 )
+@click.option(
+    "--deduplicate-key", metavar="TEMPLATE", help="Requests with the same value start one run: {{payload.order}}."
+)
 @click.option("--signed", is_flag=True, help="Require signatures, and print the secret after the URL.")
 @click.option(
     "--event", "events", multiple=True, metavar="EVENT", help="Only for this GitHub event, such as push; repeatable."
@@ -41,6 +44,7 @@ def create(
     per_minute: int | None,
     debounce: int | None,
     debounce_key: str | None,
+    deduplicate_key: str | None,
     signed: bool,
     events: tuple[str, ...],
     api: str | None,
@@ -56,6 +60,7 @@ def create(
             requests_per_minute=per_minute,
             debounce_seconds=debounce,
             debounce_key=debounce_key,
+            deduplicate_key=deduplicate_key,
             signed=signed or None,
             events=list(events) or None,
         )

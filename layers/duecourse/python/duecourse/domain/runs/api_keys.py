@@ -111,7 +111,7 @@ class ApiKey:
     them opens. `last_used_at` is
     at most NOTED_SECONDS old; None: never used. With `salt`, requests must be signed. `request` has the digests of
     the idempotency key and of the body of the request that created the key. With `events`, only requests about one of
-    these events of the sender start runs.
+    these events of the sender start runs. Requests with the same `deduplicate_key` (a template) start one run.
     """
 
     tenant: str
@@ -130,6 +130,7 @@ class ApiKey:
     salt: str | None = field(default=None, repr=False)
     request: str | None = None
     events: frozenset[str] = frozenset()
+    deduplicate_key: str | None = None
 
     @property
     def expires_at(self) -> int:
@@ -174,6 +175,12 @@ class ApiKey:
     def is_noted(self, now: float) -> bool:
         """Return whether the last use that is stored is recent enough at `now` (UTC seconds)."""
         return self.last_used_at is not None and now - self.last_used_at < NOTED_SECONDS
+
+    def deduplicated(self, payload: Any) -> str | None:
+        """Return what is the same in all requests that repeat one with this payload; None without `deduplicate_key`.
+        Raises TemplateError if the payload lacks a field of the template.
+        """
+        return None if self.deduplicate_key is None else group_key(self.deduplicate_key, self.job_id, payload)
 
     def debounced(self, payload: Any) -> str | None:
         """Return the name of the requests that are debounced together with one with this payload; None if each request

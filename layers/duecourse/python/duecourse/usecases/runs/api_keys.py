@@ -27,7 +27,7 @@ from duecourse.limits import LOST_RACES
 from duecourse.ports import StoreBusyError
 from duecourse.usecases.jobs.change import RequestKey
 from duecourse.usecases.jobs.job_errors import JobUnknownError, KeyReusedError
-from duecourse.usecases.runs.requests import Later, Manual, OwnPayload, RunRequest
+from duecourse.usecases.runs.requests import Later, Manual, OwnPayload, Repeats, RunRequest
 from duecourse.usecases.tenants import Limits
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class ApiKeyDraft:
     debounce_key: str | None = None
     signed: bool = False
     events: frozenset[str] = frozenset()
+    deduplicate_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,7 @@ class ApiKeys:
                 salt=self._secret() if draft.signed else None,
                 request=None if request is None else _stored(request),
                 events=draft.events,
+                deduplicate_key=draft.deduplicate_key,
             )
             added = self.parts.jobs.api_keys.add(key, standing.version, None if first is None else first.id)
             # If the first response is lost, the repeated write finds the key.
@@ -182,12 +184,15 @@ class ApiKeys:
 
     def run(self, key: ApiKey, job: Job, given: OwnPayload | None, own: str | None, correlation_id: str) -> Run:
         """Start a run of the job, now or at the end of the key's window. `own` is the sender's name of the request: a
-        request with the same name has no further effect. Raises TemplateError if the payload lacks a field of the
-        debounce key, and the errors of Manual.run.
+        request with the same name has no further effect. Raises TemplateError if the payload lacks a field of a
+        template of the key, and the errors of Manual.run.
         """
         payload: Any = job.payload if given is None else given.payload
         if key.debounce_seconds is not None and (group := key.debounced(payload)) is not None:
             return self._debounced(key, job, given, group, key.debounce_seconds, correlation_id)
+        if (value := key.deduplicated(payload)) is not None:
+            request = RunRequest(key.principal, f"hook {key.id} value {value}", correlation_id)
+            return self.manual.run(job, request, given, repeats=Repeats.FIRST_PAYLOAD)
         named = None if own is None else f"hook {key.id} {own}"
         return self.manual.run(job, RunRequest(key.principal, named, correlation_id), given)
 
@@ -208,7 +213,9 @@ class ApiKeys:
                     continue
                 opened = end
             request = RunRequest(key.principal, f"debounce {group} {opened}", correlation_id)
-            run = self.manual.run(job, request, given, Later(at=opened + CLOCKS_DIFFER_SECONDS), debounced=True)
+            run = self.manual.run(
+                job, request, given, Later(at=opened + CLOCKS_DIFFER_SECONDS), repeats=Repeats.LAST_PAYLOAD
+            )
             if self.parts.clock.now() < opened:
                 return run
         raise StoreBusyError("the window of the requests")

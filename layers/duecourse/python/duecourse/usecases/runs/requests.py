@@ -9,6 +9,7 @@ from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from enum import Enum, auto
 from hashlib import sha256
 from math import ceil
 from typing import TYPE_CHECKING, Any
@@ -290,6 +291,16 @@ def _repeated(run_request: RunRequest, found: Input | None, fingerprint: str) ->
     return found
 
 
+class Repeats(Enum):
+    """Which requests with the same idempotency key repeat the first one: those with the same payload (others are
+    rejected), or all of them, and then which payload the run gets.
+    """
+
+    SAME = auto()
+    FIRST_PAYLOAD = auto()
+    LAST_PAYLOAD = auto()
+
+
 @dataclass(frozen=True, slots=True)
 class Later:
     """When a run starts: `at` an instant (UTC seconds), or after `delay_seconds`."""
@@ -340,24 +351,24 @@ class Manual(RequestsOfCallers):
         given: OwnPayload | None = None,
         later: Later | None = None,
         *,
-        debounced: bool = False,
+        repeats: Repeats = Repeats.SAME,
     ) -> Run:
         """Return the new run, QUEUED, due now or `later`. For a repeated request, return the current state of its run.
-        `debounced`: a request with the same key repeats the first one, and the run gets its payload.
+        `repeats`: which requests with the same key repeat it.
 
         Raises KeyReusedError, LaneUnavailableError or RunQuotaError. Raises ScheduleError (for `at`) for a time that
         has passed or is too far ahead.
         """
         now = self.parts.clock.now()
         due = int(now) if later is None else later.due(now)
-        payload = None if given is None or debounced else [given.payload]
+        payload = None if given is None or repeats is not Repeats.SAME else [given.payload]
         said = ["run", payload, *([] if later is None else [asdict(later)])]
         delayed = due > now + AT_ONCE_SECONDS
         wanted = self.wanted(run_request, job, said, now=now, last=due, occurrence=due, given=given, delayed=delayed)
         if later is not None:
             self._check(job, wanted.suffix, due, now)
         standing = self.put(run_request, job, wanted)
-        if debounced and standing is not None:
+        if repeats is Repeats.LAST_PAYLOAD and standing is not None:
             self.parts.inputs.replace_payload(job.tenant, job.id, wanted)
         if standing is not None and (known := self.present(job, standing, now)) is not None:
             return known
@@ -372,7 +383,7 @@ class Manual(RequestsOfCallers):
         message = message_of(job, run, nonce())
         self.parts.timers.put(Timer(message, run.due))
         self.put_checks([*deadline_checks(message, job.deadlines, job.schedule.timezone, nonce)])
-        if debounced and standing is not None:
+        if repeats is Repeats.LAST_PAYLOAD and standing is not None:
             # The further requests of a burst only write their payload. A single request does not need the mark.
             self.mark_sent(run_request, job, asked)
         return run
