@@ -37,8 +37,9 @@ def test_bulk_jobs_dry_run_shows_each_change_and_writes_nothing(run: Run, desk: 
     planned = run(*BY_TAG, "--set", "schedule=30 2 * * *", "--set", "retry.max_attempts=5", "--dry-run")
     assert planned.exit_code == 2, planned.output
     assert planned.stdout.startswith(
-        "~ job bill-0\n    schedule: 0 2 * * * -> 30 2 * * *\n    retry.max_attempts: 4 -> 5\n~ job bill-1\n"
+        "~ job bill-0\n    schedule: 0 2 * * * -> 30 2 * * *\n    retry.max_attempts: 4 -> 5\n    runs until "
     )
+    assert planned.stdout.count(": 30 moved\n") == planned.stdout.count("~ job bill-") == 5
     assert planned.stdout.endswith("plan: 0 to create, 5 to change, 0 to remove\n")
     assert desk.api.get("/v1/jobs/bill-0").json["schedule"] == "0 2 * * *"
 

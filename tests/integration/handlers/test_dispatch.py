@@ -61,7 +61,7 @@ def test_dispatch_delays_occurrences_that_are_due_soon(function: Any, stage: Any
 
 
 def test_dispatch_does_not_send_occurrences_beyond_the_lead_time(function: Any, stage: Any) -> None:
-    made = add(stage, due_in(400))
+    made = add(stage, due_in(700))
     function("dispatch", LOOKAHEAD_SECONDS="300")(fifo_event(ROUND), Context())
     assert held_back(stage) == 0
     assert stands(stage, made) == cursor(made)

@@ -18,7 +18,7 @@ from duecourse.cli.manifests.documents import FaultsError, Manifest, read_files
 from duecourse.cli.manifests.moving import CONSEQUENCES
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, in_turn, patient, plan, told
 from duecourse.cli.output.documents import Plan, PlannedField, PlannedStep
-from duecourse.cli.output.schedule_change import change_lines
+from duecourse.cli.output.schedule_change import FEW, change_lines
 from duecourse.cli.output.values import print_json, schedule_text
 from duecourse.cli.progress import awaited, bar
 from duecourse.cli.terminal import CliError, Command, InterruptedCliError, UsageError, plain, say, usage_text
@@ -141,9 +141,14 @@ def settle(client: Client, steps: Sequence[Step], *, dry_run: bool, yes: bool, a
                 click.echo(plain(f"{job_id}: {warning.says} {warning.do}"), err=True)
 
 
+MANY = 5
+"""If more jobs change, the plan only has the number of their changed runs, without the first ones."""
+
+
 def _show(steps: Sequence[Step]) -> None:
     """Print the plan: one line for each step, with its differences below."""
     console = Console(highlight=False, soft_wrap=True)
+    few = FEW if sum(step.action is Action.CHANGE for step in steps) <= MANY else 0
     for step in steps:
         if step.action is Action.KEEP:
             continue
@@ -152,7 +157,7 @@ def _show(steps: Sequence[Step]) -> None:
         )
         if step.managed_by is not None:
             console.print(plain(f"    the next apply --owner {step.managed_by} reverts this"), markup=False)
-        for each in (*step.differences, *_consequences(step), *_changed_runs(step)):
+        for each in (*step.differences, *_consequences(step), *_changed_runs(step, few)):
             console.print(plain(f"    {each}"), markup=False)
     say(f"plan: {_counts(steps)}")
 
@@ -184,9 +189,9 @@ def _schedule_change(step: Step) -> ScheduleChange | None:
     return step.tried.schedule_change if step.action is Action.CHANGE and step.tried is not None else None
 
 
-def _changed_runs(step: Step) -> Iterator[str]:
+def _changed_runs(step: Step, few: int) -> Iterator[str]:
     if step.tried is not None and (change := _schedule_change(step)) is not None:
-        yield from change_lines(change, zone_of(step.tried.timezone))
+        yield from change_lines(change, zone_of(step.tried.timezone), few)
 
 
 def _said(step: Step) -> str:

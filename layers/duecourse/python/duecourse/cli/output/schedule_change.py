@@ -12,19 +12,19 @@ FEW = 3
 """The number of changed runs that are shown."""
 
 
-def change_lines(change: ScheduleChange, zone: tzinfo) -> Iterator[str]:
-    """Yield the lines: how many of the next runs change, the first of them, and the runs and the cost of a month."""
+def change_lines(change: ScheduleChange, zone: tzinfo, few: int = FEW) -> Iterator[str]:
+    """Yield the lines: how many of the next runs change, the first `few`, and the runs and the cost of a month."""
     counts = {"moved": change.moved, "added": change.added, "removed": change.removed, "kept": change.kept}
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "none"
     yield f"runs until {moment(change.until, zone)}: {said}"
-    for each in change.first[:FEW]:
+    for each in change.first[:few]:
         if each.before is None:
             yield f"  + {moment(each.after, zone)}"
         elif each.after is None:
             yield f"  - {moment(each.before, zone)}"
         else:
             yield f"  {moment(each.before, zone)} -> {moment(each.after, zone)}"
-    if (more := change.moved + change.added + change.removed - min(len(change.first), FEW)) > 0:
+    if few and (more := change.moved + change.added + change.removed - min(len(change.first), few)) > 0:
         yield f"  ... and {more:,} more"
     runs, dollars = change.runs_per_month, change.dollars_per_month
     yield (
