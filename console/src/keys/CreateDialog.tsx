@@ -103,7 +103,7 @@ export function CreateDialog({ close }: { close(): void }) {
           </FormField>
           <FormField
             label="Debounce (seconds)"
-            description="All requests within this many seconds start one run. If the field is empty, each request starts a run, except repeats with the same idempotency key."
+            description="All requests within this many seconds start one run, with the last payload. If the field is empty, each request starts a run, except repeats with the same idempotency key."
             constraintText={`From ${DEBOUNCE.low} to ${DEBOUNCE.high}`}
           >
             <Input type="number" value={debounce} onChange={({ detail }) => setDebounce(detail.value)} />
