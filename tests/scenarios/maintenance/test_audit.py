@@ -181,7 +181,7 @@ def test_audit_that_was_missed_widens_the_window_of_the_next_one(world: AuditedW
 
 def test_audit_segments_alternate_and_together_cover_every_job(world: AuditedWorld) -> None:
     for number in range(8):
-        world.add(job("rate(10 minutes)", id=f"job-{number}", overlap=Overlap.ALLOW))
+        world.add(job("rate(20 minutes)", id=f"job-{number}", overlap=Overlap.ALLOW))
     world.until(NOON + 2 * HOUR)
     for hour in range(4, 10):
         world.audit(hour=hour, segments=3)
