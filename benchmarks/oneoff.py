@@ -52,7 +52,7 @@ def at_job(overlap: Overlap) -> dict[str, dict[str, int]]:
     for number in range(64):  # the tenant's counters are stocked
         world.office.create("0 3 * * *", f"earlier-{number}", overlap=Overlap.ALLOW)
     parts = {"created": counted(client, lambda: world.office.create(AT, "once", overlap=overlap))}
-    world.until(DUE - 600)
+    world.until(DUE - 900)
     parts["fired and ended"] = counted(client, lambda: world.until(DUE + 120))
     if world.office.job("once").state is not JobState.COMPLETED:
         raise AssertionError("the job has not ended")
@@ -79,7 +79,7 @@ def delayed_run(overlap: Overlap) -> dict[str, dict[str, int]]:
         world.office.run(OwnPayload({"to": "anna"}), key="k", job_id="daily", later=Later(delay_seconds=7200))
 
     parts = {"requested": counted(client, request)}
-    world.until(DUE - 600)
+    world.until(DUE - 900)
     parts["fired and ended"] = counted(client, lambda: world.until(DUE + 120))
     if [run.state for run in world.runs("daily")] != [RunState.SUCCEEDED]:
         raise AssertionError("the run has not ended")
