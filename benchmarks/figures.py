@@ -209,7 +209,7 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
         f"{round(500_000 / _burst('sizing, overlap skip')(r)['last_started_seconds'], -3):,.0f}"
     ),
     "burst.sizing.p99": _p99("sizing, overlap skip"),
-    "burst.shipped.late": lambda r: whole(_burst("prod, overlap skip")(r)["last_enqueued_seconds"]),
+    "burst.shipped.enqueued": lambda r: whole(-_burst("prod, overlap skip")(r)["last_enqueued_seconds"]),
     "burst.shipped.p99": _p99("prod, overlap skip"),
     "burst.shipped.allow.p99": _p99("prod"),
     "console.kb": lambda r: whole(r["console"]["first_page"]["transferred_bytes"] / 1000),
