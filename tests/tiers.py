@@ -1,6 +1,6 @@
 """Which tests `make test` runs. `make test-all` runs the others; `pytest PATH` runs all that it names.
 
-`make test` has to end within 200 seconds on two idle cores. So a test belongs to it unless it is a second form of
+`make test` has to end within four minutes on two idle cores. So a test belongs to it unless it is a second form of
 another one (the second emulator, more examples), or is expensive. The expensive ones are listed here.
 """
 
