@@ -479,7 +479,8 @@ class Promises:
         dead = Counter[str]()
         for name, run in self.result.runs.items():
             if run["state"] == "DEAD" and run["workflow"] in (None, run["job_id"]):
-                dead[run["job_id"]] += not self._letter_deleted(run)
+                # The dead letter of a discarded run is removed; the deletion of its job discards it.
+                dead[run["job_id"]] += run["discarded"] is None and not self._letter_deleted(run)
                 if (name, run["attempts"]) not in announced:
                     yield "a death is announced", shown(run)
         for job, number in dead.items():
