@@ -315,10 +315,10 @@ def test_wait_queue_protocol_two_runs_that_are_called_at_once_start_in_histories
 
 
 def test_wait_queue_protocol_run_that_counts_in_each_of_its_places_is_found() -> None:
-    how: dict[str, Any] = {"runs": 4, "workers": 3, "jobs": 2, "left": Left(copies=2), "callback": True}
-    assert Explorer(case("allow, key 2", **how)).wander(Random("each place 94"), 40).ends
+    how: dict[str, Any] = {"runs": 5, "workers": 3, "jobs": 2, "left": Left(copies=3), "callback": True}
+    assert Explorer(case("allow, key 2", **how)).wander(Random("each place 0"), 40).ends
     with pytest.raises(AssertionError, match="the lock is free, and nobody is called"):
-        Explorer(case("allow, key 2", **how, changed=each_place)).wander(Random("each place 94"), 2000)
+        Explorer(case("allow, key 2", **how, changed=each_place)).wander(Random("each place 0"), 300)
 
 
 def test_wait_queue_protocol_place_of_a_key_that_is_taken_from_an_active_run_is_found() -> None:
