@@ -67,6 +67,7 @@ def test_cursor_store_finds_rare_entries_earlier(any_tables: Tables) -> None:
     pages = list(store.due(SLOT, NOON + 60, NOON + 540))
     assert [[each.job_id for each in page if isinstance(each, Cursor)] for page in pages] == [["often"], ["daily"]]
     assert list(store.due(SLOT, NOON + 59, NOON + 539)) == []
+    assert list(store.due(SLOT, NOON + 59, NOON + 59)) == []  # the lookaheads are the same
 
 
 def test_cursor_store_slot_has_due_work_if_a_rare_entry_is_due_by_the_later_time(any_tables: Tables) -> None:

@@ -157,7 +157,7 @@ class CursorStore:
         Raises StoreBusyError if the store throttles.
         """
         yield from self._pages(slot, Compare("due", "<=", int(until)))
-        if rare_until is not None:
+        if rare_until is not None and int(rare_until) > int(until):  # DynamoDB rejects an empty range
             yield from self._pages(slot, Between("due", int(until) + 1, int(rare_until)), Present(RARE))
 
     def _pages(
