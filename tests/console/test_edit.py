@@ -234,7 +234,9 @@ def test_job_editor_explains_the_effect_of_a_dst_change(
     expect(runs).to_contain_text("29 moved, 1 removed")
     expect(runs.get_by_role("listitem").first).to_have_text("2026-03-29 01:30 is removed")
     expect(runs.get_by_role("listitem").nth(1)).to_have_text("2026-03-30 01:30 \N{RIGHTWARDS ARROW} 2026-03-30 02:30")
-    expect(runs).to_contain_text("A month: 30 \N{RIGHTWARDS ARROW} 29 runs")
+    expect(runs).to_contain_text(
+        "A month, without the target: 30 runs ($0.0002) \N{RIGHTWARDS ARROW} 29 runs ($0.0002)."
+    )
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
     expect(page).to_have_url(re.compile("#/jobs/nightly$"))
     job = scheduler.client.get_job("nightly")

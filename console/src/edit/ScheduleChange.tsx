@@ -6,6 +6,11 @@ import { Time } from "../shared/Instant";
 const FEW = 5;
 const number = (value: number) => Math.round(value).toLocaleString("en");
 
+const month = (runs: number | null, dollars: number | null) =>
+  runs === null || dollars === null
+    ? "too many runs to count"
+    : `${number(runs)} runs ($${dollars.toFixed(4)})`;
+
 /** What a change does to the next runs of a job in this zone. */
 export function ScheduleChange({ change, zone: ofJob }: { change: Schemas["ScheduleChange"]; zone: string }) {
   const zone = useZone(ofJob);
@@ -30,8 +35,8 @@ export function ScheduleChange({ change, zone: ofJob }: { change: Schemas["Sched
         {more > 0 && <li>and {number(more)} more</li>}
       </ul>
       <Box>
-        A month: {number(runs.before)} → {number(runs.after)} runs, about ${dollars.before.toFixed(4)} → $
-        {dollars.after.toFixed(4)} without the target.
+        A month, without the target: {month(runs.before, dollars.before)} → {month(runs.after, dollars.after)}
+        .
       </Box>
     </section>
   );

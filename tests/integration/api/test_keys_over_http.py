@@ -337,9 +337,9 @@ def test_keys_burst_of_requests_is_debounced(api: ApiClient, clock: SettableCloc
     third = trigger(api, key, {"branch": "main", "n": 3})
     assert {each.status for each in (first, second, other, third)} == {202}
     assert first.json["id"] == second.json["id"]
-    assert first.json["due"] == "2026-11-21T12:01:10Z"
-    assert other.json["due"] == "2026-11-21T12:02:09Z"
-    assert third.json["due"] == "2026-11-21T12:02:10Z"
+    assert first.json["due"] == "2026-11-21T12:01:15Z"
+    assert other.json["due"] == "2026-11-21T12:02:14Z"
+    assert third.json["due"] == "2026-11-21T12:02:15Z"
     assert len({each.json["id"] for each in (first, other, third)}) == 3
     assert payload(api, first.json["id"]) == {"branch": "main", "n": 2}
     missing = trigger(api, key, {"n": 4})

@@ -85,7 +85,7 @@ def test_apply_shows_changes_by_field_and_resets_omitted_fields_to_defaults(
     assert planned.exit_code == 2
     assert "~ job nightly\n    schedule: 0 2 * * * -> 30 2 * * *\n    retry.max_attempts: 3 -> 4\n" in planned.stdout
     assert ": 30 moved\n" in planned.stdout
-    assert "    a month: 30 -> 30 runs, about $0.0002 -> $0.0002 without the target\n" in planned.stdout
+    assert "    a month, without the target: 30 runs ($0.0002) -> 30 runs ($0.0002)\n" in planned.stdout
     assert "~ workflow etl\n    jobs.load.may_fail: false -> true\n" in planned.stdout
     assert "    jobs.load.job.target.url: https://example.com/load -> https://example.com/store\n" in planned.stdout
     assert run("apply", "-f", str(folder), "--yes").exit_code == 0

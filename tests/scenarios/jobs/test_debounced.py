@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.runs.api_keys import ApiKey
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.ports import NoAnswerError
 from duecourse.testing.faults import after, failing, lost
-from duecourse.usecases.runs.api_keys import CLOCKS_DIFFER_SECONDS, ApiKeyDraft
+from duecourse.usecases.runs.api_keys import ApiKeyDraft
 from duecourse.usecases.runs.requests import OwnPayload
 from tests.support.jobs import NOON, job
 from tests.support.world import Killed, Office, Payloads, World

@@ -5,6 +5,8 @@ import pytest
 from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.workflows.graph import Rule
+from duecourse.ports import ServiceError
+from duecourse.testing.faults import failing
 from duecourse.testing.outbox import StoredResults
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, INSTANT, WorkflowWorld
@@ -104,6 +106,19 @@ def test_workflow_results_above_two_kilobytes_are_read_from_the_store_by_the_ste
     world.begin(graph_of(CHAIN), NOON + 90)
     assert world.answers.payloads["transform"] == {"rows": rows, "last": 199}
     assert [*world.results.documents] == [f"results/default/extract/{INSTANT}/1.json"]
+
+
+def test_workflow_results_that_cannot_be_read_now_use_up_no_attempt_of_the_step(world: WorkflowWorld) -> None:
+    world.answers.results = {"extract": {"text": "x" * 5000}}
+    with_payload(world, "transform", "{{upstream.extract.result.text}}")
+    refused = ServiceError("AccessDenied", "the role lost its permission")
+    with world.faulty("results", get=failing(refused)):
+        world.begin(graph_of(CHAIN), NOON + 65)
+        (told,) = {event.action for report in world.reports for event in report.events if event.alarming}
+        assert (told, world.run("transform"), world.called()) == ("message_failed", None, ["extract"])
+    world.until(NOON + 400)
+    assert world.run("transform").attempt == 1
+    assert world.answers.payloads["transform"] == "x" * 5000
 
 
 def test_workflow_results_that_have_expired_fail_the_step_permanently(world: WorkflowWorld) -> None:

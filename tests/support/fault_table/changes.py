@@ -154,9 +154,9 @@ STORIES = (
     ),
     Story(
         "triggered",
-        "Three requests to the trigger URL of a daily job start one run after their window, at 12:13:25.",
+        "Three requests to the trigger URL of a daily job start one run after their window, at 12:13:30.",
         _triggered,
-        {805: RAN},
+        {810: RAN},
         job="ACTIVE",
     ),
 )

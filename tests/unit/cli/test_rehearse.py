@@ -165,6 +165,17 @@ def test_rehearse_reads_the_stored_job_with_its_calendars() -> None:
     assert [each["due"][:10] for each in json.loads(found.stdout)["items"]] == ["2026-03-27", "2026-03-29"]
 
 
+def test_rehearse_occurrence_is_only_covered_by_a_run_that_succeeded(tmp_path: Path) -> None:
+    document = rehearsed(
+        tmp_path,
+        *("--outage", "02:30/03:40", "--target-down", "5h"),
+        schedule="0,10,20 3 * * *",
+        missed={"policy": "run_once"},
+        retry={"max_attempts": 1},
+    )
+    assert [(each["result"], each["why"]) for each in document["items"]] == [("never", "DEAD: attempts_exhausted")] * 3
+
+
 def test_rehearse_windows_of_a_day_keep_their_local_times_when_the_clock_changes() -> None:
     scenario = Scenario(datetime(2026, 3, 28, tzinfo=UTC), datetime(2026, 3, 30, tzinfo=UTC))
     found = list(daily("04:00", "05:00", zone_of("Europe/Berlin"), scenario))

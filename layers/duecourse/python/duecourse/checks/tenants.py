@@ -138,7 +138,7 @@ class InProgress:
         return None if self.waiting_since is None else max(int(now - self.waiting_since), 0)
 
 
-def dollars(runs: float) -> float:
+def dollars(runs: int) -> float:
     """Return the approximate cost of this number of runs."""
     return round(runs * DOLLARS_A_MILLION / 1e6, 4)
 

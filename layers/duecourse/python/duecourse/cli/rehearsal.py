@@ -78,10 +78,6 @@ class Rehearsed:
         return timedelta() if self.called_at is None else self.called_at - self.due
 
 
-class TooManyOccurrencesError(ValueError):
-    """The job has more than MOST_OCCURRENCES occurrences in the period."""
-
-
 def daily(begins: str, ends: str, zone: tzinfo, scenario: Scenario) -> Iterator[Window]:
     """Yield the window between two times of day (`02:00`), in a time zone, on each day of a scenario. If it ends at or
     before its begin, it ends on the next day. Raises ValueError for other texts.
@@ -109,10 +105,8 @@ def merged(windows: Iterable[Window]) -> tuple[Window, ...]:
 
 def rehearse(scheduler: Scheduler, job_id: str, due: Sequence[datetime], scenario: Scenario) -> list[Rehearsed]:
     """Play the scenario with the job of this id, and return what became of the occurrences that are `due` (ascending).
-    The clock of the scheduler is at the beginning. Raises TooManyOccurrencesError.
+    The clock of the scheduler is at the beginning.
     """
-    if len(due) > MOST_OCCURRENCES:
-        raise TooManyOccurrencesError(f"more than {MOST_OCCURRENCES:,} occurrences")
 
     @scheduler.target
     def target(call: TargetCall) -> int:
@@ -144,11 +138,12 @@ def results(
             found.append(_result(run, made.get(run.id, [])))
             covering, left = run, run.count - 1
         elif covering is not None and left > 0:
-            if covering.state == "SKIPPED":
-                found.append(Rehearsed(at, Result.NEVER, why=_why(covering)))
-            else:
+            one = _result(covering, ())
+            if one.result in (Result.ON_TIME, Result.LATE):
                 why = f"by the run of {covering.occurrence:%Y-%m-%dT%H:%M:%SZ}"
                 found.append(Rehearsed(at, Result.COVERED, why=why))
+            else:
+                found.append(Rehearsed(at, one.result, why=one.why))
             left -= 1
         else:
             found.append(Rehearsed(at, Result.NEVER, why=without_run))

@@ -10,11 +10,6 @@ import orjson
 from duecourse.domain.maintenance.archive import Sheet
 from duecourse.ports import LINK_SECONDS, ResultRefusedError, ServiceError
 
-GONE = frozenset({"NoSuchKey", "AccessDenied"})
-"""How S3 rejects the read of an object that does not exist: the second code is for callers that may not list the bucket
-(Amazon S3 API Reference, "GetObject").
-"""
-
 
 class S3Archive:
     """Implementation of ports.archive.Archive with one bucket. Equal sheets produce equal bytes."""
@@ -50,11 +45,15 @@ class S3Results:
             raise ResultRefusedError(error.code) from error
 
     def get(self, key: str) -> bytes | None:
-        """Return the object with this key; None if there is none. Raises ServiceError."""
+        """Return the object with this key; None if there is none. Raises ServiceError.
+
+        For a missing object, a caller who may not list the bucket gets AccessDenied (Amazon S3 API Reference,
+        "GetObject"). It is an error: results are kept longer than their runs, so a lost permission is more likely.
+        """
         try:
             found: bytes = self._client.get_object(Bucket=self._bucket, Key=key)["Body"].read()
         except ServiceError as error:
-            if error.code in GONE:
+            if error.code == "NoSuchKey":
                 return None
             raise
         return found

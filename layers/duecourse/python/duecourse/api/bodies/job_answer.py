@@ -63,10 +63,10 @@ class ChangedOccurrenceAnswer(TypedDict):
 
 
 class BeforeAfterAnswer(TypedDict):
-    """A figure before and after a change."""
+    """A figure before and after a change; null if there are too many occurrences to count."""
 
-    before: Annotated[float, Field(ge=0)]
-    after: Annotated[float, Field(ge=0)]
+    before: Annotated[float | None, Field(ge=0)]
+    after: Annotated[float | None, Field(ge=0)]
 
 
 class ScheduleChangeAnswer(TypedDict):
@@ -86,7 +86,9 @@ class ScheduleChangeAnswer(TypedDict):
         list[ChangedOccurrenceAnswer],
         Field(description="The due times of the first changes.", max_length=FIRST_CHANGES),
     ]
-    runs_per_month: Annotated[BeforeAfterAnswer, Field(description="Occurrences per 30 days.")]
+    runs_per_month: Annotated[
+        BeforeAfterAnswer, Field(description=f"Occurrences in 30 days; null: more than {MOST_COMPARED}.")
+    ]
     dollars_per_month: Annotated[
         BeforeAfterAnswer, Field(description="The approximate cost of these runs in USD, without the targets.")
     ]

@@ -482,6 +482,9 @@ def _changed_schedule(change: ScheduleChange) -> Document:
     def instant(at: int | None) -> str | None:
         return None if at is None else to_iso(at)
 
+    def price(runs: int | None) -> float | None:
+        return None if runs is None else dollars(runs)
+
     return {
         "until": to_iso(change.until),
         "kept": change.kept,
@@ -492,8 +495,8 @@ def _changed_schedule(change: ScheduleChange) -> Document:
             {"before": instant(each.before), "after": instant(each.after)}
             for each in change.differences[:FIRST_CHANGES]
         ],
-        "runs_per_month": {"before": round(change.before, 1), "after": round(change.after, 1)},
-        "dollars_per_month": {"before": dollars(change.before), "after": dollars(change.after)},
+        "runs_per_month": {"before": change.before, "after": change.after},
+        "dollars_per_month": {"before": price(change.before), "after": price(change.after)},
     }
 
 

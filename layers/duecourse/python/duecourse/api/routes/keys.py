@@ -88,7 +88,7 @@ class KeyBody(Body):
             ge=1,
             le=MAX_DEBOUNCE_SECONDS,
             description="The first request opens a window of this length. The requests in it with the same "
-            "debounce_key start one run, five seconds after its end, with the last payload.",
+            "debounce_key start one run, ten seconds after its end, with the last payload.",
         ),
     ] = None
     debounce_key: Annotated[

@@ -27,7 +27,10 @@ def change_lines(change: ScheduleChange, zone: tzinfo, few: int = FEW) -> Iterat
     if few and (more := change.moved + change.added + change.removed - min(len(change.first), few)) > 0:
         yield f"  ... and {more:,} more"
     runs, dollars = change.runs_per_month, change.dollars_per_month
-    yield (
-        f"a month: {runs.before:,.0f} -> {runs.after:,.0f} runs, about ${dollars.before:,.4f} -> ${dollars.after:,.4f} "
-        "without the target"
-    )
+    before, after = (_month(*each) for each in ((runs.before, dollars.before), (runs.after, dollars.after)))
+    yield f"a month, without the target: {before} -> {after}"
+
+
+def _month(runs: float | None, dollars: float | None) -> str:
+    """Return the runs and the cost of a month, or that there are too many to count."""
+    return "too many runs to count" if runs is None or dollars is None else f"{runs:,.0f} runs (${dollars:,.4f})"

@@ -42,15 +42,15 @@ class Difference:
 @dataclass(frozen=True, slots=True)
 class ScheduleChange:
     """The changed occurrences that are due before `until` (UTC seconds): 30 days ahead, or less if one of the
-    definitions has more than MOST_COMPARED occurrences by then. `before` and `after` are the numbers of occurrences per
-    30 days.
+    definitions has more than MOST_COMPARED occurrences by then. `before` and `after` are the numbers of occurrences in
+    30 days; None: more than MOST_COMPARED, and not counted.
     """
 
     until: int
     kept: int
     differences: tuple[Difference, ...]
-    before: float
-    after: float
+    before: int | None
+    after: int | None
 
     @property
     def moved(self) -> int:
@@ -77,11 +77,11 @@ def schedule_change(before: Definition | None, after: Definition, now: float) ->
     end = int(now) + MONTH_SECONDS
     old, new = ([] if each is None else _due(each, int(now), end) for each in (before, after))
     until = min((dues[-1] for dues in (old, new) if len(dues) > MOST_COMPARED), default=end)
+    counts = [len(dues) if len(dues) <= MOST_COMPARED else None for dues in (old, new)]
     old, new = ([due for due in dues if due < until] for dues in (old, new))
     kept = set(old) & set(new)
     differences = _paired([due for due in old if due not in kept], [due for due in new if due not in kept])
-    months = max(until - int(now), 1) / MONTH_SECONDS
-    return ScheduleChange(until, len(kept), tuple(differences), len(old) / months, len(new) / months)
+    return ScheduleChange(until, len(kept), tuple(differences), *counts)
 
 
 def _fields(of: Definition) -> tuple[object, ...]:

@@ -106,12 +106,12 @@ class ApiKey:
     """A stored key of a tenant, which can start runs of `job_id`, but not of a job that was created later with the same
     id (`job_generation` is the job's `created_generation`).
 
-    Times are UTC seconds. `requests_per_minute` is its own limit, below that of the tenant. With `debounce_seconds`,
-    requests with the same `debounce_key` (a template) start one run in a window of this length, which the first of
-    them opens. `last_used_at` is
-    at most NOTED_SECONDS old; None: never used. With `salt`, requests must be signed. `request` has the digests of
-    the idempotency key and of the body of the request that created the key. With `events`, only requests about one of
-    these events of the sender start runs. Requests with the same `deduplicate_key` (a template) start one run.
+    Times are UTC seconds. `requests_per_minute` is its own limit, below that of the tenant. With
+    `debounce_seconds`, requests with the same `debounce_key` (a template) start one run in a window of this length,
+    which the first of them opens. `last_used_at` is at most NOTED_SECONDS old; None: never used. With `salt`,
+    requests must be signed. `request` has the digests of the idempotency key and of the body of the request that
+    created the key. With `events`, only requests about one of these events of the sender start runs. Requests with
+    the same `deduplicate_key` (a template) start one run.
     """
 
     tenant: str

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from duecourse.domain.instants import DAY_SECONDS, to_iso
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS, to_iso
 from duecourse.domain.jobs.document import ChangeAction, asked
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.api_keys import (
@@ -33,10 +33,6 @@ from duecourse.usecases.tenants import Limits
 if TYPE_CHECKING:
     from duecourse.settings import TableSettings
     from duecourse.usecases.parts import Parts
-
-
-CLOCKS_DIFFER_SECONDS = 5
-"""The maximum difference of two clocks. The run of a window is due this much later than the window's end."""
 
 
 class ApiKeyUnknownError(Exception):
