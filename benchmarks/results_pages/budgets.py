@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.cost.idle import BUDGET as IDLE_USD
 from benchmarks.results_pages.markdown import cell, table, title
 
 Document = Mapping[str, Any]
@@ -149,7 +150,7 @@ def _console(console: Document) -> Verdict:
 
 def _idle(cost: Document) -> Verdict:
     total = cost["idle_month"]["16_shards"]["total"]
-    return f"{total:.2f} USD", total <= 6
+    return f"{total:.2f} USD", total <= IDLE_USD
 
 
 def _schedule(schedule: Document) -> Verdict:
@@ -250,7 +251,7 @@ BUDGETS = (
         _limits,
     ),
     Budget("a quiet tenant's starts beside four with slow targets, local stack", "p99 < 5 s", ("slow",), _slow),
-    Budget("idle cost of stage prod, all in", "<= 7.20 USD a month", ("cost",), _idle),
+    Budget("idle cost of stage prod, all in", f"<= {IDLE_USD:.2f} USD a month", ("cost",), _idle),
     Budget("cold import of dispatch and execute", "<= 300 ms more than `import boto3`", ("cold",), _cold),
     Budget("one next occurrence", ">= 10 times croniter parsed once; <= 5 ms at worst", ("schedule",), _schedule),
     Budget("the console's first page, local stack, 10,000 jobs", "<= 350 KB, seen within 2 s", ("console",), _console),

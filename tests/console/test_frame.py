@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.console.conftest import Open
 from tests.support.browser import accessibility_faults
@@ -65,6 +65,25 @@ def test_page_frame_first_tab_stop_skips_the_menu(sampled: ServedConsole, open_p
     page.keyboard.press("Tab")
     assert page.evaluate("document.querySelector('#content').contains(document.activeElement)")
     expect(page).to_have_url(re.compile("#/jobs$"))
+
+
+def test_page_frame_keeps_the_focus_when_a_list_is_loaded(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/v1/jobs?*limit=50*", hold)
+    page.get_by_role("navigation").get_by_role("link", name="Jobs", exact=True).click()
+    page.get_by_role("button", name="Actions").focus()
+    focused = page.evaluate_handle("document.activeElement")
+    assert held
+    for each in held:
+        each.continue_()
+    expect(page.get_by_text("nightly-report", exact=True)).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Note")).to_be_visible()
+    assert page.evaluate("before => before === document.activeElement", focused)
 
 
 def test_page_frame_menu_links_to_every_page(sampled: ServedConsole, open_page: Open) -> None:

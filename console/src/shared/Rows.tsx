@@ -5,6 +5,7 @@ import { fitted, fitting } from "./fitted";
 
 /** A column, which is a part of a card on a small screen. */
 export interface Column<Item> extends TableProps.ColumnDefinition<Item> {
+  id: string;
   /** The width of its usual content (px). */
   width?: number;
   /** Its share of the room that the widths leave. */
@@ -127,16 +128,23 @@ function Fitted<Item>({ columnDefinitions, ...table }: RowsProps<Item>) {
     columns.filter((each) => shown === undefined || shown.includes(each.id ?? "")),
     own,
   );
+  // The table reads the width of a column when the column is new only. So other widths need other names: a new table would
+  // take the focus from its header and its filter.
+  const layout = [room, ...(shown ?? [])].join();
+  const named = (id: string) => `${id} ${layout}`;
   return (
     <div ref={place}>
       {room !== null && (
-        // The table reads the widths of its columns when it is mounted only.
         <Table<Item>
-          key={[room, ...(shown ?? [])].join()}
           enableKeyboardNavigation
           resizableColumns
           {...table}
-          columnDefinitions={columns.map((each) => ({ ...each, width: widths.get(each.id) ?? each.width }))}
+          columnDisplay={table.columnDisplay?.map((each) => ({ ...each, id: named(each.id as string) }))}
+          columnDefinitions={columns.map((each) => ({
+            ...each,
+            id: named(each.id),
+            width: widths.get(each.id) ?? each.width,
+          }))}
         />
       )}
     </div>
