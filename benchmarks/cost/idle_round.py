@@ -81,8 +81,11 @@ def measure() -> dict[str, IdleRound]:
             {
                 f"SHARD#{SHARD}/WATERMARK": {"bucket": {"S": watermark}},
                 "SHARDS/HIGHEST": {"shards": {"N": str(TICK_SHARDS)}},
-                "TICK/LAST": {
-                    name: {"N": str(now)} for name in ("at", "ended_reconcile", "ended_repair", "ended_audit")
+                # The last tick has found nothing overdue; otherwise this one would look at each shard again.
+                "TICK/LAST": {"overdue": {"S": ""}}
+                | {
+                    name: {"N": str(now)}
+                    for name in ("at", "overdue_at", "ended_reconcile", "ended_repair", "ended_audit")
                 },
             }
         )

@@ -710,6 +710,39 @@ class Occurrences:
             return None, None
         return following, self.due(following) if self.offset_seconds or self.jitter_seconds else following
 
+    def due_after(self, instant: int) -> tuple[int, int] | tuple[None, None]:
+        """Return the first occurrence that is due strictly after `instant`, and when it is due. Both are None if there
+        is none. Its cost does not depend on the number of occurrences within the delay.
+        """
+        # An occurrence is due before the next one, so of those up to `instant` only the last one can be due after it.
+        if self.longest_delay and (last := self.last(instant, instant - self.longest_delay)) is not None:
+            due = self.due(last)
+            if due > instant:
+                return last, due
+        return self.next_due(instant)
+
+    def last(self, instant: int, since: int) -> int | None:
+        """Return the last occurrence up to `instant` that is not before `since`, or None."""
+        found = self._sought(since - 1)
+        if found is None or found > instant:
+            return None
+        low, high = found, instant
+        while low < high:
+            middle = (low + high) // 2
+            at = self._sought(middle)
+            if at is None or at > instant:
+                high = middle
+            else:
+                found = low = at
+        return found
+
+    def _sought(self, after: int) -> int | None:
+        """Return the next occurrence; None also if the search for it is too long."""
+        try:
+            return self.next(after)
+        except ScheduleError:
+            return None
+
     def due(self, occurrence: int) -> int:
         """Return the time when an occurrence is due: its nominal time plus offset and jitter, in elapsed seconds. This
         time is always before the next occurrence, unless that one cannot be found.
@@ -718,10 +751,7 @@ class Occurrences:
         """
         if self.longest_delay == 0:
             return occurrence
-        try:
-            following = self.next(occurrence)
-        except ScheduleError:
-            following = None
+        following = self._sought(occurrence)
         room = self.longest_delay if following is None else following - occurrence - 1
         offset = min(self.offset_seconds, room)
         digest = blake2b(f"{self.owner}@{occurrence}".encode(), digest_size=8).digest()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from duecourse_schedules import ScheduleSpec, compile_schedule
 from duecourse_schedules.exclusions import ExclusionError, canonical_exclusion, compile_exclusions
 from duecourse_schedules.preview import COUNTED, MAX_DROPPED, PreviewEntry, preview
-from duecourse_schedules.schedule import Occurrences, forget, occurrences_of
+from duecourse_schedules.schedule import Occurrences, Schedule, forget, occurrences_of
 from schedules.tests.support.schedules import from_iso, instants, refusal, schedule, to_iso, utc
 
 
@@ -399,3 +399,47 @@ def test_occurrences_are_the_same_for_threads_that_share_a_schedule():
                 assert list(pool.map(row, starts)) == alone
     finally:
         sys.setswitchinterval(interval)
+
+
+@pytest.mark.parametrize("jitter", [0, 7, 3600])
+@pytest.mark.parametrize("expression", ["* * * * * *", "*/7 * * * *", "0 9 * * *", "at(2026-12-24T09:00:00)"])
+def test_occurrences_first_one_due_after_an_instant_is_that_of_a_walk(expression: str, jitter: int) -> None:
+    of = occurrences(expression, "Europe/Berlin", "2026-12-24T00:00:00Z/2026-12-24T07:00:00Z", jitter=jitter)
+    begin = int(from_iso("2026-12-24T06:50:00Z"))
+    walk, at = list[tuple[int, int]](), of.next(begin - 4000)
+    while at is not None and at < begin + 90_000 and len(walk) < 20_000:
+        walk.append((at, of.due(at)))
+        at = of.next(at)
+    for instant in range(begin, begin + 9000, 611):
+        following = next((each for each in walk if each[1] > instant), None)
+        if following is not None or at is None:
+            assert of.due_after(instant) == (following or (None, None))
+
+
+def test_occurrences_last_one_of_a_range_is_that_of_a_walk() -> None:
+    of = occurrences("*/7 * * * *", "Europe/Berlin", "2026-12-24T00:00:00Z/2026-12-24T07:00:00Z")
+    begin = int(from_iso("2026-12-24T06:30:00Z"))
+    for instant in range(begin, begin + 7200, 401):
+        walk, at = list[int](), of.next(instant - 1801)
+        while at is not None and at <= instant:
+            walk.append(at)
+            at = of.next(at)
+        assert of.last(instant, instant - 1800) == (walk[-1] if walk else None)
+
+
+class Counted(Schedule):
+    """A schedule of every second that counts its searches."""
+
+    searches = 0
+    canonical = words = "every second"
+
+    def next(self, after: int) -> int | None:
+        self.searches += 1
+        return after + 1
+
+
+def test_occurrences_first_one_due_after_an_instant_costs_the_same_with_a_long_delay() -> None:
+    every_second = Counted(ScheduleSpec("* * * * * *"))
+    of = Occurrences(every_second, "default#nightly", 3600, None)
+    of.due_after(int(from_iso("2026-12-24T06:30:00Z")))
+    assert every_second.searches < 20

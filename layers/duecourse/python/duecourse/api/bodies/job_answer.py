@@ -17,6 +17,7 @@ from duecourse.api.bodies.target_bodies import TargetBody
 from duecourse.domain.jobs.job import JobState
 from duecourse.domain.jobs.schedule_change import MOST_COMPARED
 from duecourse.domain.runs.states import RunState
+from duecourse.usecases.jobs.view import MOST_IN_LISTS
 
 FIRST_CHANGES = 20
 """The maximum number of changed occurrences in a dry run."""
@@ -127,7 +128,10 @@ class KeptBody(Body):
     ]
     runs_left: Annotated[
         Count | None,
-        Field(description="The number of occurrences that `max_runs` still allows; null without `max_runs`."),
+        Field(
+            description="The number of occurrences that `max_runs` still allows; null without `max_runs`, and in a "
+            f"list if more than {MOST_IN_LISTS} occurrences would have to be counted: read the job alone."
+        ),
     ]
     paused_by: Annotated[str | None, Field(description="The caller who paused the job; null if Duecourse paused it.")]
     paused_because: Annotated[

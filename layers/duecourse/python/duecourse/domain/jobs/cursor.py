@@ -381,9 +381,7 @@ class Row:
     @classmethod
     def after(cls, occurrences: Occurrences, instant: int, remaining: int | None) -> Row:
         """Return a row at the first occurrence that is due after `instant` (UTC seconds)."""
-        at, due = occurrences.next_due(instant - occurrences.longest_delay)
-        while at is not None and due is not None and due <= instant:
-            at, due = occurrences.next_due(at)
+        at, due = occurrences.due_after(instant)
         row = cls(occurrences, at if at is not None else instant + 1, remaining, due)
         if at is None:
             row.at = row.due = None
@@ -407,8 +405,9 @@ class Row:
 
     def jump(self, on_time: int) -> None:
         """Pass all occurrences that were due before `on_time` without counting them."""
-        before = max(on_time - 1 - self.occurrences.longest_delay, self.passed)
-        self.at, self.due = self._next_due(before)
+        # Only the last occurrence before `on_time` can be due later.
+        last = self.occurrences.last(on_time - 1, max(on_time - self.occurrences.longest_delay, self.passed + 1))
+        self.at, self.due = self._next_due(max(on_time - 1, self.passed) if last is None else last - 1)
         while self.due is not None and self.due < on_time:
             self.step()
         self.passed = max(self.passed, on_time - 1 if self.at is None else min(on_time, self.at) - 1)

@@ -268,12 +268,12 @@ def given_back(cursor: Cursor, now: float) -> int | None:
     return None if cursor.remaining is None else cursor.remaining + _not_due_yet(cursor, now)
 
 
-def runs_left(job: Job, cursor: Cursor, now: float) -> int | None:
+def runs_left(job: Job, cursor: Cursor, now: float, *, most: int | None = None) -> int | None:
     """Return how many occurrences `max_runs` still allows to come due after `now` (UTC seconds; None: no limit), even
-    if dispatch has not passed the earlier ones yet. Those during a pause do not count. Raises ScheduleError or
-    ExclusionError.
+    if dispatch has not passed the earlier ones yet. Those during a pause do not count. With `most`, also None if more
+    occurrences than these would have to be counted. Raises ScheduleError or ExclusionError.
     """
-    if cursor.remaining is None:
+    if cursor.remaining is None or (most is not None and _is_long(job, cursor, now, most)):
         return None
     occurrences = cursor.occurrences()
     if job.state is JobState.PAUSED:
@@ -286,9 +286,29 @@ def runs_left(job: Job, cursor: Cursor, now: float) -> int | None:
     return (row.remaining or 0) + _not_due_yet(cursor, now)
 
 
+def _is_long(job: Job, cursor: Cursor, now: float, most: int) -> bool:
+    """Return whether `runs_left` counts more than so many occurrences: those that are due before dispatch has passed
+    them, or those that it has passed before they are due.
+    """
+    until = pause_began(job, cursor) if job.state is JobState.PAUSED else int(now)
+    at, end = sorted((until, _passed_until(cursor)))
+    occurrences = cursor.occurrences()
+    for _ in range(most + 1):
+        following = occurrences.next(at)
+        if following is None or following >= end:
+            return False
+        at = following
+    return True
+
+
+def _passed_until(cursor: Cursor) -> int:
+    """Return the instant (UTC seconds) before which dispatch has passed all occurrences."""
+    return cursor.occurrence if cursor.occurrence is not None else (cursor.last or 0) + 1
+
+
 def _not_due_yet(cursor: Cursor, now: float) -> int:
     """Return the number of occurrences that are enqueued but not due yet."""
-    end = cursor.occurrence if cursor.occurrence is not None else (cursor.last or 0) + 1
+    end = _passed_until(cursor)
     row = Row.after(cursor.occurrences(), int(now), None)
     count = 0
     while row.at is not None and row.at < end:

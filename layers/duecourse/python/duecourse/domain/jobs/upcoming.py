@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.pause import after_pause
-from duecourse_schedules.schedule import Occurrences
 
 MAX_WINDOW_SECONDS = 48 * 3600
 """The longest window. A job that fires every second is walked second by second."""
@@ -103,7 +102,7 @@ def dues(cursor: Cursor, window: Window) -> Iterator[int]:
     begin, cursor = _begin(cursor, window), after_pause(cursor, None)
     occurrences = cursor.occurrences()
     left = cursor.remaining
-    at = _first(occurrences, begin)
+    at, _ = occurrences.due_after(begin - 1)
     while at is not None and at < window.end:
         if cursor.occurrence is None and (cursor.last is None or at > cursor.last):
             return
@@ -115,18 +114,6 @@ def dues(cursor: Cursor, window: Window) -> Iterator[int]:
         if begin <= due < window.end:
             yield due
         at = occurrences.next(at)
-
-
-def _first(occurrences: Occurrences, begin: int) -> int | None:
-    """Return an occurrence from which a walk finds all occurrences that come due from `begin` on (UTC seconds). Each
-    comes due before the following one, so a frequent job with a long jitter is walked for a minute only.
-    """
-    back = min(MIN_STEP_SECONDS, occurrences.longest_delay)
-    while True:
-        at = occurrences.next(begin - back - 1)
-        if back == occurrences.longest_delay or (at is not None and at <= begin):
-            return at
-        back = min(8 * back, occurrences.longest_delay)
 
 
 def expected(cursor: Cursor, window: Window) -> int:

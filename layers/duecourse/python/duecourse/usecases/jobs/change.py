@@ -51,7 +51,14 @@ from duecourse.usecases.jobs.job_errors import (
     Precondition,
 )
 from duecourse.usecases.jobs.membership import RESERVED_WAIT_SECONDS, Membership, unreserved
-from duecourse.usecases.jobs.view import AT_ONCE_SECONDS, JobView, at_once_until, changed_view, view_of
+from duecourse.usecases.jobs.view import (
+    AT_ONCE_SECONDS,
+    MOST_IN_LISTS,
+    JobView,
+    at_once_until,
+    changed_view,
+    view_of,
+)
 from duecourse.usecases.report import format_error
 from duecourse.usecases.tenants import Seating
 from duecourse_schedules import ScheduleError, ScheduleSpec
@@ -320,7 +327,7 @@ class Jobs:
         """Return jobs whose id sorts after `after`. See JobStore.page."""
         page = self.parts.jobs.page(tenant, where, limit=limit, after=after, budget=budget, total=total)
         now = self.parts.clock.now()
-        views = tuple(view_of(job, cursor, now=now) for job, cursor in page.items)
+        views = tuple(view_of(job, cursor, now=now, most=MOST_IN_LISTS) for job, cursor in page.items)
         return JobPage(views, page.following, page.total)
 
     def delete(

@@ -19,7 +19,8 @@ late for them.
 @dataclass(frozen=True, slots=True)
 class JobView:
     """A job in the form that callers see. `next_occurrence` is the next one to come due (UTC seconds), enqueued or
-    not. `runs_left` is the number of occurrences that `max_runs` still allows to come due (None: no limit).
+    not. `runs_left` is the number of occurrences that `max_runs` still allows to come due (None: no limit, or not
+    counted).
     """
 
     job: Job
@@ -28,9 +29,15 @@ class JobView:
     runs_left: int | None = None
 
 
-def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
+MOST_IN_LISTS = 50
+"""How many occurrences of a job a list counts for `runs_left`. The count of an hour of seconds takes 0.1 s, and a list
+has 100 jobs.
+"""
+
+
+def view_of(job: Job, cursor: Cursor | None, *, now: float, most: int | None = None) -> JobView:
     """Return the view of a job. The next occurrence is computed from the schedule, because the cursor has already
-    passed the enqueued occurrences.
+    passed the enqueued occurrences. `most` bounds the count of `runs_left`.
     """
     job = ended(job, now)
     if cursor is None:
@@ -38,7 +45,7 @@ def view_of(job: Job, cursor: Cursor | None, *, now: float) -> JobView:
     if cursor.error is not None or job.state is JobState.COMPLETED:
         return JobView(job, None, cursor.error, cursor.remaining)
     try:
-        left = runs_left(job, cursor, now)
+        left = runs_left(job, cursor, now, most=most)
         if job.state is JobState.PAUSED:
             following = None if cursor.resume is None else after_pause(cursor, job.paused_at).occurrence
             return JobView(job, following, runs_left=left)
