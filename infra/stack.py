@@ -16,6 +16,7 @@ from infra.functions.python_function import PythonRuntime
 from infra.functions.scheduled import audit, reconcile, repair, tick
 from infra.observability import Observability
 from infra.parts import Monitored, SharedResources
+from infra.queues.end_events import EndEvents
 from infra.queues.event_bus import EventBus
 from infra.queues.notices import NoticeTopics
 from infra.queues.queues import DeadLettersQueue, LaneQueues, ShardFifoQueue
@@ -77,6 +78,7 @@ class DuecourseStack(Stack):
             token_keys=TokenKeys(self, "TokenKeys", config=config),
             runtime=PythonRuntime(self, "Python", config=config, encryption=encryption),
         )
+        EndEvents(self, "Ends", allowed=config.allowed_targets, queue=parts.lanes.callbacks)
         notices, bus = parts.notices, parts.bus
         release = Release(self, "Release", config=config, notices=notices) if config.deployment == "canary" else None
         archive = ArchiveStore(self, "Archive", parts, encryption=encryption, logs=logs)

@@ -39,6 +39,7 @@ COLUMNS = {
     "heartbeat_at": "string",
     "progress": "double",
     "note": "string",
+    "execution": "struct<service:string,id:string>",
     "cancel_requested": "string",
     "result": "string",
     "result_bytes": "bigint",

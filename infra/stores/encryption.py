@@ -84,6 +84,7 @@ class Encryption(Construct):
                 removal_policy=removal_policy(retain=retain),
             )
             own.add_to_resource_policy(_log_groups(Stack.of(self), name))
+            own.add_to_resource_policy(_event_rules(Stack.of(self), name))
             self.key = own
         elif key is not None:
             self.key = kms.Key.from_key_arn(self, "Key", key)
@@ -156,7 +157,7 @@ def _actions(policy: iam.Policy) -> Iterator[str]:
 def _log_groups(stack: Stack, name: str) -> iam.PolicyStatement:
     """Allow the service principal of CloudWatch Logs to use the key. In a key policy, `*` means only this key.
 
-    The bus construct adds the statement for EventBridge. docs/security.md shows both statements, for a key of the
+    The bus construct adds the statement for EventBridge's bus. docs/security.md shows all statements, for a key of the
     account.
     """
     groups = [
@@ -174,4 +175,18 @@ def _log_groups(stack: Stack, name: str) -> iam.PolicyStatement:
         actions=["kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:Describe*"],
         resources=["*"],
         conditions={"ArnLike": {"kms:EncryptionContext:aws:logs:arn": groups}},
+    )
+
+
+def _event_rules(stack: Stack, name: str) -> iam.PolicyStatement:
+    """Allow the rules of the stack to send events to its encrypted queues (Amazon EventBridge User Guide, "Using
+    resource-based policies for Amazon EventBridge").
+    """
+    rules = stack.format_arn(service="events", resource="rule", resource_name=f"{name}-*")
+    return iam.PolicyStatement(
+        sid="EventRules",
+        principals=[iam.ServicePrincipal("events.amazonaws.com")],
+        actions=["kms:Decrypt", "kms:GenerateDataKey"],
+        resources=["*"],
+        conditions={"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}, "ArnLike": {"aws:SourceArn": rules}},
     )

@@ -114,6 +114,7 @@ RUN: Document = {
     "heartbeat_at": None,
     "progress": None,
     "note": None,
+    "execution": None,
     "cancel_requested": None,
     "result": {"status": 200, "body": "done"},
     "result_bytes": 31,

@@ -7,7 +7,7 @@ from typing import Any
 from duecourse.limits import OPERATIONS_LANE
 from infra.stages import STAGES
 from tests.infra.conftest import LANE_OUTPUTS, Stack
-from tests.support.needed_calls import Call, needed
+from tests.support.needed_calls import needed
 from tests.support.policies import actions_of, as_list, written
 from tests.support.template import source_of
 
@@ -28,6 +28,7 @@ KEYS_OF_STORES = {"kms:Decrypt", "kms:GenerateDataKey"}
 TARGET = "duecourse-target-*"
 
 STORES = {
+    "AwsExecutions": "targets",
     "CloudWatchAlarms": "alarms",
     "CloudWatchMetrics": "metrics",
     "DynamoRunChanges": "runs, stream",
@@ -172,7 +173,7 @@ def asked_for(stack: Stack, name: str) -> Rights:
             continue
         if call.adapter in ("KmsPublicKeys", "KmsTokens") and not config.oidc_keys:
             continue
-        if call == Call("Targets", "assume_role") and not config.allowed_targets.actions:
+        if call.method == "assume_role" and not config.allowed_targets.actions:
             continue
         for store in STORES[call.adapter].split(" and "):
             rights.setdefault(store, set()).update(actions_of(call))

@@ -68,6 +68,8 @@ REASONS = {
     "usecases/worker/wait_queue.py:left": "the attempt is recorded, its call must follow; the watch repeats it",
     "usecases/worker/attempt.py:_continue": "the message stays in its queue; its operation continues with it",
     "usecases/worker/attempt.py:handle": "the message stays in its queue, or is sent again near its receive limit",
+    "usecases/worker/executions.py:ended": "logs and counts; the event is delivered again, and the run checks hourly",
+    "usecases/worker/executions.py:follow": "logs an error; the run notices the end of its execution within an hour",
     "usecases/worker/requeue.py:requeue": "the message is sent again, later than the attempt that may be alive",
     "usecases/worker/effects.py:_pause_failing": "counts; the next delivery of the message repeats it",
     "usecases/workflows/manage.py:put": "releases the claims and raises again",

@@ -126,9 +126,14 @@ export const RARE: Field[] = [
   field("retry/on", "Retry only these errors", "list", { hint: "Statuses and codes: 503, 5xx, timeout." }),
   field("retry/never", "Never retry these errors", "list", { hint: "Statuses and codes: 404, 4xx." }),
   field("completion", "A run succeeds when", "choice", {
-    options: options({ response: "The target has responded", callback: "The target has called back" }),
+    options: options({
+      response: "The target has responded",
+      callback: "The target has called back",
+      end: "The work that the call has started has ended",
+    }),
+    hint: "The end of the work is known for Step Functions, ECS, durable functions, Batch, Glue and CodeBuild.",
   }),
-  field("completion_seconds", "Maximum wait for the callback, in seconds", "number"),
+  field("completion_seconds", "Maximum wait after the call, in seconds", "number"),
   field("heartbeat_seconds", "Maximum heartbeat interval, in seconds", "number"),
   field("start_deadline_seconds", "Start deadline, in seconds", "number", {
     standard: "no limit",

@@ -53,7 +53,9 @@ export function Attempts({ run, zone, isWorkflow }: { run: SingleRun; zone: stri
                       ? "running"
                       : isWorkflow
                         ? "waiting for the steps"
-                        : "waiting for the callback"}
+                        : run.execution !== null
+                          ? "waiting for its execution"
+                          : "waiting for the callback"}
                   </StatusIndicator>
                 ) : (
                   <StatusIndicator type={OUTCOMES[outcome] ?? "info"}>{outcome}</StatusIndicator>

@@ -11,6 +11,7 @@ import { useStage } from "../app/context";
 import { to } from "../app/routes";
 import { reasonText } from "../job/reasons";
 import { workflowRun } from "../runs/columns";
+import { CopyId } from "../shared/CopyId";
 import { Time } from "../shared/Instant";
 import { RunStatus } from "../shared/Status";
 import { duration, elapsed } from "../shared/time";
@@ -70,7 +71,18 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
               : "In the wait queue since",
             at(run.waiting_for === null ? null : run.waiting_since),
           ),
-          pair("Callback deadline", at(run.waiting_until)),
+          pair(
+            "Execution",
+            run.execution && (
+              <>
+                {run.execution.id} <CopyId id={run.execution.id} what="id of the execution" />
+              </>
+            ),
+          ),
+          pair(
+            run.execution === null ? "Callback deadline" : "Deadline of the execution",
+            at(run.waiting_until),
+          ),
           pair("Heartbeat deadline", at(run.heartbeat_until)),
           pair("Covers", run.count > 1 ? `${run.count} occurrences` : null),
           pair("Requested by", run.requested_by),

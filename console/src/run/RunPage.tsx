@@ -216,6 +216,7 @@ function Run({ runId }: { runId: string }) {
 function cancellation(run: SingleRun, isWorkflow: boolean): string {
   const started = run.state === "RUNNING" || run.state === "WAITING";
   if (!started) return "No more attempts will start.";
+  if (run.execution !== null) return "The run ends immediately, and its execution is stopped.";
   if (run.heartbeat_until !== null) return "The worker receives the cancellation with its next heartbeat.";
   if (run.state === "WAITING" || isWorkflow) return "The run ends immediately.";
   return "The current call is not interrupted. If it fails, it is not retried.";

@@ -241,6 +241,7 @@ def test_runbooks_emergency_stop_disables_every_rule_and_every_queue_mapping() -
         outputs[target["Arn"]["Fn::GetAtt"][0]]
         for rule in resources("prod", "AWS::Events::Rule").values()
         for target in rule["Properties"]["Targets"]
+        if target["Arn"]["Fn::GetAtt"][0] in resources("prod", "AWS::Lambda::Function")  # else it only fills a queue
     }
     read = {
         outputs[each["Properties"]["EventSourceArn"]["Fn::GetAtt"][0]]

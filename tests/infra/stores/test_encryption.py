@@ -161,24 +161,36 @@ def test_encryption_event_bus_with_account_key_has_a_failure_queue() -> None:
     assert failures_of_the_bus(with_their_key())
 
 
-def services(stack: Stack) -> dict[str, dict[str, Any]]:
-    """The statements of the key's policy that let services use it, by the service."""
+def statements(stack: Stack) -> list[dict[str, Any]]:
+    """The statements of the key's policy that let services use it."""
     (key,) = stack.resources("AWS::KMS::Key").values()
-    statements = [each for each in key["KeyPolicy"]["Statement"] if "Service" in each["Principal"]]
-    return {written(each["Principal"]["Service"]).partition(".")[0]: each for each in statements}
+    return [each for each in key["KeyPolicy"]["Statement"] if "Service" in each["Principal"]]
+
+
+def service_of(statement: dict[str, Any]) -> str:
+    return written(statement["Principal"]["Service"]).partition(".")[0]
 
 
 def test_encryption_key_is_open_only_to_the_account_and_two_services_acting_for_the_stack(keyed: Stack) -> None:
     (key,) = keyed.resources("AWS::KMS::Key").values()
     others = [each["Principal"] for each in key["KeyPolicy"]["Statement"] if "Service" not in each["Principal"]]
     assert [written(each["AWS"]) for each in others] == ["arn:{Partition}:iam::{AccountId}:root"]
-    assert set(services(keyed)) == {"logs", "events"}
-    for statement in services(keyed).values():
+    assert {service_of(each) for each in statements(keyed)} == {"logs", "events"}
+    for statement in statements(keyed):
         assert statement["Condition"], "anybody's resources could use the key by way of the service"
 
 
+def test_encryption_only_rules_of_the_stack_may_use_the_key(keyed: Stack) -> None:
+    (statement,) = [each for each in statements(keyed) if each.get("Sid") == "EventRules"]
+    like = written(statement["Condition"]["ArnLike"]["aws:SourceArn"])
+    assert like.partition(":rule/")[2] == "Duecourse-prod-*"
+    # CloudFormation names what has no name after the stack.
+    assert not [each for each in keyed.resources("AWS::Events::Rule").values() if "Name" in each]
+
+
 def test_encryption_only_log_groups_of_the_stack_may_use_the_key(keyed: Stack) -> None:
-    condition = services(keyed)["logs"]["Condition"]["ArnLike"]["kms:EncryptionContext:aws:logs:arn"]
+    (statement,) = [each for each in statements(keyed) if service_of(each) == "logs"]
+    condition = statement["Condition"]["ArnLike"]["kms:EncryptionContext:aws:logs:arn"]
     groups = [written(each).partition(":log-group:")[2] for each in condition]
     assert groups == ["Duecourse-prod-*", "/aws/vendedlogs/Duecourse-prod-*"]
     # CloudFormation names what has no name after the stack.
@@ -189,13 +201,20 @@ def test_encryption_only_log_groups_of_the_stack_may_use_the_key(keyed: Stack) -
 def test_encryption_account_key_policy_must_allow_what_the_stack_key_allows(keyed: Stack) -> None:
     """The statements that docs/security.md gives for it."""
     (block,) = re.findall(r"```json\n(\[.*?\])\n```", (ROOT / "docs" / "security.md").read_text(), re.DOTALL)
-    told = {each["Principal"]["Service"].partition(".")[0]: each for each in json.loads(block)}
-    assert set(told) == set(services(keyed))
-    for name, statement in services(keyed).items():
-        assert set(told[name]["Action"]) == set(as_list(statement["Action"])), name
-        assert told[name]["Effect"] == "Allow"
-        conditions = {(test, key) for test, each in statement["Condition"].items() for key in each}
-        assert {(test, key) for test, each in told[name]["Condition"].items() for key in each} == conditions, name
+    told, needed = json.loads(block), statements(keyed)
+    assert [as_needed(each) for each in told] == [as_needed(each) for each in sorted(needed, key=order_of)]
+
+
+def order_of(statement: dict[str, Any]) -> int:
+    """The place of a statement on the page."""
+    (block,) = re.findall(r"```json\n(\[.*?\])\n```", (ROOT / "docs" / "security.md").read_text(), re.DOTALL)
+    return [as_needed(each) for each in json.loads(block)].index(as_needed(statement))
+
+
+def as_needed(statement: dict[str, Any]) -> tuple[str, str, set[str], set[tuple[str, str]]]:
+    """The service of a statement, its effect, its actions, and its conditions without their values."""
+    conditions = {(test, key) for test, each in statement["Condition"].items() for key in each}
+    return service_of(statement), statement["Effect"], set(as_list(statement["Action"])), conditions
 
 
 def test_encryption_event_bus_name_is_known_before_the_first_deployment(tmp_path: Path) -> None:

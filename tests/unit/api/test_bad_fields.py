@@ -213,6 +213,18 @@ def test_job_validation_callback_waits_one_day_by_default() -> None:
     assert (draft.completion, draft.completion_seconds, draft.heartbeat_seconds) == (Completion.CALLBACK, 86_400, None)
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        {"type": "stepfunctions", "machine": "duecourse-target-flow"},
+        {"type": "lambda", "function": "duecourse-target-durable", "mode": "async", "qualifier": "live"},
+    ],
+)
+def test_job_validation_run_can_end_with_the_work_of_these_targets(target: dict[str, Any]) -> None:
+    draft = read(posted(completion="end", target=target, heartbeat_seconds=60, payload={"t": "{{callback_token}}"}))
+    assert (draft.completion, draft.completion_seconds, draft.heartbeat_seconds) == (Completion.END, 86_400, 60)
+
+
 def test_job_validation_reads_every_new_field() -> None:
     draft = read(
         posted(
@@ -268,9 +280,20 @@ def test_job_validation_job_shows_its_overlap_as_posted() -> None:
         ({"on_deadline": "cancel"}, "/on_deadline", "set start_within_seconds or finish_by"),
         ({"finish_by": 60, "on_deadline": "skip"}, "/on_deadline", "must be one of notify, cancel"),
         ({"pause_on_failure": 101}, "/pause_on_failure", "from 1 to 100"),
-        ({"completion": "webhook"}, "/completion", "must be one of response, callback"),
-        ({"completion_seconds": 60}, "/completion_seconds", "add completion: callback"),
-        ({"heartbeat_seconds": 60}, "/heartbeat_seconds", "add completion: callback"),
+        ({"completion": "webhook"}, "/completion", "must be one of response, callback, end"),
+        ({"completion": "end"}, "/completion", "use such a target, or use completion: callback"),
+        (
+            {"completion": "end", "target": {"type": "lambda", "function": "duecourse-target-a", "mode": "async"}},
+            "/completion",
+            "set qualifier in the target to the version or alias of a durable function",
+        ),
+        (
+            {"target": {"type": "lambda", "function": "duecourse-target-a", "qualifier": "a b"}},
+            "/target/qualifier",
+            "must be a version such as 3, or an alias",
+        ),
+        ({"completion_seconds": 60}, "/completion_seconds", "set completion to callback or end"),
+        ({"heartbeat_seconds": 60}, "/heartbeat_seconds", "set completion to callback or end"),
         ({"completion": "callback", "completion_seconds": 9}, "/completion_seconds", "from 10 to 2592000"),
         ({"completion": "callback", "completion_seconds": 2_592_001}, "/completion_seconds", "from 10 to 2592000"),
         ({"completion": "callback", "heartbeat_seconds": 4}, "/heartbeat_seconds", "from 5 to 86400"),

@@ -279,6 +279,25 @@ def test_scheduler_run_with_a_callback_waits_for_it(scheduler: Scheduler, http: 
     assert runs(http) == [("SUCCEEDED", None)]
 
 
+def test_scheduler_run_ends_with_the_work_that_its_call_has_started(scheduler: Scheduler, http: httpx.Client) -> None:
+    target = {"type": "stepfunctions", "machine": "duecourse-target-flow"}
+    post(scheduler, target=target, completion="end", retry={"max_attempts": 2, "backoff": "fixed", "min_seconds": 60})
+    (call,) = scheduler.advance_to("2026-03-28T02:30:00Z")
+    assert runs(http) == [("WAITING", None)]
+    scheduler.end(call.run_id, error="no rows", code="States.TaskFailed")
+    assert http.get(f"/v1/runs/{call.run_id}").json()["code"] == "States.TaskFailed"
+    (again,) = scheduler.advance(minutes=5)
+    assert again.attempt == 2
+    scheduler.end(call.run_id, {"rows": 3})
+    run = http.get(f"/v1/runs/{call.run_id}").json()
+    execution = {"service": "states", "id": f"{call.run_id}/2"}
+    assert (run["state"], run["result"], run["execution"]) == ("SUCCEEDED", {"rows": 3}, execution)
+    with pytest.raises(ValueError, match="is SUCCEEDED; end the work of a run that is WAITING"):
+        scheduler.end(call.run_id)
+    with pytest.raises(ValueError, match="does not exist"):
+        scheduler.end("nightly.20300101T000000Z")
+
+
 def test_scheduler_run_without_its_callback_is_retried_after_the_deadline(
     scheduler: Scheduler, http: httpx.Client
 ) -> None:

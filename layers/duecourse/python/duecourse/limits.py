@@ -18,6 +18,9 @@ OPERATIONS_LANE = "high"
 MAX_DELAY_SECONDS = 900
 """The longest delay of a message in SQS (Amazon SQS API Reference, "SendMessage": DelaySeconds)."""
 
+MAX_COMPLETION_SECONDS = 30 * 86_400
+"""The longest time that a run waits for the end of its work."""
+
 MESSAGE_RETENTION_DAYS = 14
 """How long lanes and the dead-letter queue keep a message after it was sent: the maximum of SQS."""
 

@@ -51,6 +51,7 @@ SYMPTOMS: Mapping[str, frozenset[str]] = {
             *("ReconciliationsFailed", "DeadLettersUnreadable", "RepairsFailed", "CleanUpsFailed", "AuditsFailed"),
             *("AuditsWaiting", "ArchivesFailed", "EventsRefused", "ResultsLost", "MaintenanceSilent"),
             *("ArchiveStopped", "LettersWaiting", "WatchesFailed", "QuotaBelowSetting"),
+            *("ExecutionsUnread", "ExecutionsNotStopped"),
         }
     ),
     "release": frozenset({"RoundsFailed", "CursorsQuarantined", "MessagesFailed", "MessagesUnreadable"}),

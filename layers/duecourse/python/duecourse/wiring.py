@@ -35,6 +35,7 @@ from duecourse.settings import (
 from duecourse.usecases.parts import Parts, S_co
 
 if TYPE_CHECKING:
+    from duecourse.adapters.targets.callers import Means
     from duecourse.api.api import Api
     from duecourse.api.callback_app import CallbackParts
     from duecourse.domain.jobs.job import Lane
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         Caller,
         Clock,
         Depths,
+        Executions,
         Executor,
         Lanes,
         Notifier,
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.standby import Standby
     from duecourse.usecases.worker.attempt import LaneWorker, TransitionWriter
     from duecourse.usecases.worker.effects import SideEffects
+    from duecourse.usecases.worker.executions import FollowedExecutions
     from duecourse.usecases.worker.trends import Trends
     from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkerRules
     from duecourse.usecases.workflows.workflows import Payloads
@@ -293,13 +296,20 @@ class Wiring(Parts[S_co]):
 
     @cached_property
     def caller(self: Wiring[ExecuteSettings]) -> Caller:
-        from duecourse.adapters.aws.clients import clients
         from duecourse.adapters.targets import Targets
+        from duecourse.adapters.targets.callers import Callers
+
+        return Targets(Callers(self.means), self.tasks, self.settings.allowed_targets)
+
+    @cached_property
+    def means(self: Wiring[ExecuteSettings]) -> Means:
+        """The dependencies of calls."""
+        from duecourse.adapters.aws.clients import clients
         from duecourse.adapters.targets.aws.names import Arns
-        from duecourse.adapters.targets.callers import Callers, Means
+        from duecourse.adapters.targets.callers import Means
 
         settings = self.settings
-        means = Means(
+        return Means(
             private=settings.private_targets == "allow",
             clock=self.clock,
             arns=Arns(settings.partition, settings.region, settings.account),
@@ -307,7 +317,6 @@ class Wiring(Parts[S_co]):
             clients=clients(),
             signer=self.token_signer,
         )
-        return Targets(Callers(means), self.tasks, settings.allowed_targets)
 
     @cached_property
     def pinger(self: Wiring[TickSettings | ExecuteSettings]) -> Pinger:
@@ -464,7 +473,7 @@ class Wiring(Parts[S_co]):
         from duecourse.usecases.worker.requeue import Requeue
 
         forwarder = self.forwarder(received, rules.lane)
-        effects = self.effects(forwarder)
+        effects = self.effects(forwarder, cache(lambda: self._followed(forwarder)))
         transitions, coverage, wait_queue = self.transitions(effects), Coverage(self.runs), effects.wait_queue
         requeue = Requeue(self, forwarder)
         starter = Starter(
@@ -542,7 +551,23 @@ class Wiring(Parts[S_co]):
 
         return Forwarder(self, received, lane)
 
-    def effects(self: Wiring[ExecuteSettings | ReconcilerSettings], forwarder: Forwarder) -> SideEffects:
+    def _followed(self: Wiring[ExecuteSettings], forwarder: Forwarder) -> FollowedExecutions:
+        from duecourse.usecases.worker.executions import FollowedExecutions
+
+        return FollowedExecutions(self, forwarder, self.execution_services)
+
+    @cached_property
+    def execution_services(self: Wiring[ExecuteSettings]) -> Executions:
+        """The access to the executions that calls have started."""
+        from duecourse.adapters.targets.aws.executions import AwsExecutions
+
+        return AwsExecutions(self.means)
+
+    def effects(
+        self: Wiring[ExecuteSettings | ReconcilerSettings],
+        forwarder: Forwarder,
+        executions: Callable[[], FollowedExecutions] | None = None,
+    ) -> SideEffects:
         from duecourse.gates.places import Overlaps
         from duecourse.usecases.worker.effects import FailingJobs, SideEffects
         from duecourse.usecases.worker.wait_queue import WaitQueue
@@ -557,6 +582,7 @@ class Wiring(Parts[S_co]):
             wait_queue=WaitQueue(self, forwarder),
             forwarder=forwarder,
             workflows=Workflows(self, forwarder),
+            executions=executions,
         )
 
     def transitions(self: Wiring[ExecuteSettings | ReconcilerSettings], effects: SideEffects) -> TransitionWriter:

@@ -28,7 +28,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from duecourse.adapters.targets.aws.aws_call import Roles, attempted, failure_of, refusal, wait_of
+from duecourse.adapters.targets.aws.aws_call import Roles, attempted, failure_of, refusal, session_name, wait_of
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import message_text
 from duecourse.domain.targets.targets import AwsTarget, Failed, Returned, SnsTarget, SqsTarget
@@ -193,7 +193,7 @@ def roles(sts, time) -> Roles:
 
 
 def assume(roles, call=None, role=ROLES_TARGET.role, seconds=5):
-    return roles.assume(role, call or a_call(ROLES_TARGET), Deadline(seconds))
+    return roles.assume(role, session_name((call or a_call(ROLES_TARGET)).run), Deadline(seconds))
 
 
 def test_aws_role_is_in_the_stage_account_and_session_is_named_after_tenant_and_job(roles, sts):
@@ -228,8 +228,8 @@ def test_aws_credentials_are_not_shared_between_roles_or_jobs(roles, sts):
 
 def test_aws_credentials_rejected_by_a_service_are_not_reused(roles, sts):
     assume(roles)
-    roles.forget(ROLES_TARGET.role, a_call(ROLES_TARGET))
-    roles.forget("never-heard-of", a_call(ROLES_TARGET))
+    roles.forget(ROLES_TARGET.role, "acme.nightly")
+    roles.forget("never-heard-of", "acme.nightly")
     assume(roles)
     assert len(sts.asked) == 2
 

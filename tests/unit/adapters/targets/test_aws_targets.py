@@ -8,6 +8,7 @@
 """
 
 import io
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,9 +22,12 @@ from duecourse.adapters.targets.aws.ecs_task import EcsCaller
 from duecourse.adapters.targets.aws.lambda_function import LambdaCaller
 from duecourse.adapters.targets.aws.message_targets import EventBusCaller, SnsCaller, SqsCaller
 from duecourse.adapters.targets.aws.state_machine import StateMachineCaller
+from duecourse.domain.jobs.job import Completion
 from duecourse.domain.targets.targets import (
     EcsTarget,
     EventBridgeTarget,
+    Execution,
+    ExecutionService,
     Failed,
     LambdaMode,
     LambdaTarget,
@@ -371,9 +375,9 @@ def ecs_outcome_of(clock, service, target=ECS_TARGET, **fields):
 
 def test_aws_targets_ecs_task_runs_on_fargate_with_the_event_in_its_environment(clock):
     service = Service(STARTED)
-    assert ecs_outcome_of(clock, service, payload={"n": 1}) == Returned(
-        {"task_arn": "arn:aws:ecs:eu-west-1:123456789012:task/c/1"}
-    )
+    arn = "arn:aws:ecs:eu-west-1:123456789012:task/c/1"
+    expected = Returned({"task_arn": arn}, Execution(ExecutionService.ECS, arn))
+    assert ecs_outcome_of(clock, service, payload={"n": 1}) == expected
     (asked,) = service.asked
     (container,) = asked.pop("overrides")["containerOverrides"]
     (variable,) = container["environment"]
@@ -500,3 +504,56 @@ def test_aws_targets_state_machine_that_does_not_exist_is_not_retryable(mocked, 
 def test_aws_targets_state_machine_execution_limit_is_retryable(clock):
     service = Service(refusal("ExecutionLimitExceeded", 400))
     assert StateMachineCaller(clock, service.client_for, ARNS).call(a_call(STATES_TARGET), STATES_TARGET).retryable
+
+
+def following(target: Any, **fields: Any) -> Any:
+    """The call of a job that follows the work until its end."""
+    call = a_call(target, **fields)
+    return replace(call, job=replace(call.job, completion=Completion.END))
+
+
+def test_aws_targets_execution_that_is_followed_has_a_name_for_the_filter_of_events(clock):
+    service = Service({"executionArn": "arn:aws:states:eu-west-1:123456789012:execution:flow:x"})
+    target = StepFunctionsTarget("flow")
+    caller = StateMachineCaller(clock, service.client_for, ARNS)
+    outcomes = [caller.call(call, target) for call in (following(target), a_call(target))]
+    assert {outcome.execution.id for outcome in outcomes} == {service.answer["executionArn"]}
+    followed, other = (asked["name"] for asked in service.asked)
+    assert followed.startswith("duecourse-nightly-20261121T064700Z-1-")
+    assert other.startswith("nightly-20261121T064700Z-1-")
+
+
+def test_aws_targets_task_that_is_followed_is_started_by_a_name_for_the_filter_of_events(clock):
+    target = EcsTarget("c", "report:7", "main", ("subnet-1",))
+    service = Service(STARTED)
+    caller = EcsCaller(clock, service.client_for, ARNS)
+    caller.call(following(target), target)
+    caller.call(a_call(target), target)
+    assert [asked["startedBy"] for asked in service.asked] == ["duecourse-acme/nightly", "duecourse/acme/nightly"]
+
+
+def test_aws_targets_durable_function_is_invoked_with_the_name_of_the_attempt(clock):
+    target = LambdaTarget("onboarding", LambdaMode.ASYNC, "live")
+    arn = "arn:aws:lambda:eu-west-1:123456789012:function:onboarding:7/durable-execution/x/y"
+    service = Service(answer_of(b"", StatusCode=202, DurableExecutionArn=arn))
+    outcome = LambdaCaller(clock, service.client_for, ARNS).call(following(target), target)
+    expected = Execution(ExecutionService.LAMBDA, arn)
+    assert outcome == Returned({"status": 202, "execution_arn": arn}, expected)
+    (asked,) = service.asked
+    assert (asked["Qualifier"], asked["InvocationType"]) == ("live", "Event")
+    assert asked["DurableExecutionName"].startswith("duecourse-nightly-20261121T064700Z-1-")
+    assert len(asked["DurableExecutionName"]) <= 64
+
+
+def test_aws_targets_function_that_is_not_durable_cannot_be_followed(clock):
+    target = LambdaTarget("plain", LambdaMode.ASYNC, "live")
+    service = Service(answer_of(b"", StatusCode=202))
+    outcome = LambdaCaller(clock, service.client_for, ARNS).call(following(target), target)
+    assert (outcome.code, outcome.retryable) == ("not_durable", False)
+
+
+def test_aws_targets_lambda_qualifier_is_the_version_that_is_called(clock):
+    target = LambdaTarget("report", qualifier="3")
+    service = Service(answer_of(b"null"))
+    LambdaCaller(clock, service.client_for, ARNS).call(a_call(target), target)
+    assert service.asked[0]["Qualifier"] == "3"

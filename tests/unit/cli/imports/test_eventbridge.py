@@ -87,6 +87,10 @@ def test_import_eventbridge_converts_a_schedule_to_a_job_with_its_target() -> No
         ({"Arn": f"arn:aws:states:{HERE}:stateMachine:flow"}, {"type": "stepfunctions", "machine": "flow"}),
         ({"Arn": f"{LAMBDA}:$LATEST"}, {"type": "lambda", "function": "duecourse-target-mail", "mode": "async"}),
         (
+            {"Arn": f"{LAMBDA}:live"},
+            {"type": "lambda", "function": "duecourse-target-mail", "mode": "async", "qualifier": "live"},
+        ),
+        (
             {
                 "Arn": f"arn:aws:events:{HERE}:event-bus/shop.bus",
                 "EventBridgeParameters": {"Source": "shop", "DetailType": "Due"},
@@ -127,8 +131,6 @@ CALL = {"Arn": "arn:aws:scheduler:::aws-sdk:ecs:updateService", "Input": "{}"}
 @pytest.mark.parametrize(
     ("target", "why"),
     [
-        ({"Arn": f"{LAMBDA}:live"}, f"{LAMBDA}:live: a job calls a resource by its name, without alias"),
-        ({"Arn": f"{LAMBDA}:7"}, "without alias, version or path"),
         ({"Arn": f"arn:aws:states:{HERE}:stateMachine:flow:live"}, "without alias, version or path"),
         ({"Arn": f"arn:aws:states:{HERE}:activity:flow"}, "a job calls a resource by its name"),
         ({"Arn": LAMBDA.replace("123456789012", "210987654321")}, "is not in the stage's account and region"),
@@ -408,3 +410,17 @@ def test_import_eventbridge_odd_entry_does_not_end_the_import(odd: dict[str, Any
     assert good.job is not None
     assert found.job is None
     assert found.notes
+
+
+@pytest.mark.parametrize(
+    ("target", "completion"),
+    [
+        ({"Arn": f"arn:aws:states:{HERE}:stateMachine:flow"}, {"completion": "end", "completion_seconds": 2_592_000}),
+        ({"Arn": LAMBDA}, {}),
+    ],
+)
+def test_import_eventbridge_follows_the_work_of_a_target_until_its_end(
+    target: dict[str, Any], completion: dict[str, Any]
+) -> None:
+    fields = job(target)
+    assert {name: fields[name] for name in ("completion", "completion_seconds") if name in fields} == completion

@@ -34,6 +34,7 @@ from duecourse.domain.jobs.calendars import pause_of
 from duecourse.domain.jobs.document import definition_document
 from duecourse.domain.runs import document as documents
 from duecourse.domain.runs.states import MAX_ATTEMPTS, MAX_ERROR, AttemptOutcome, Run, RunState
+from duecourse.domain.targets.targets import ExecutionService
 from duecourse.limits import METRICS_NAMESPACE
 from duecourse.stores.run_item import ignored
 from duecourse.telemetry import failures, loggable
@@ -90,6 +91,13 @@ class DiscardAnswer(TypedDict):
     note: str | None
 
 
+class ExecutionAnswer(TypedDict):
+    """The work that the call of a run has started in an AWS service."""
+
+    service: ExecutionService
+    id: Annotated[str, Field(description="An ARN, a Batch job's id, or a Glue job's name and run id (`name/jr_1`).")]
+
+
 class RunAnswer(TypedDict):
     """A run: the execution of one occurrence."""
 
@@ -131,6 +139,10 @@ class RunAnswer(TypedDict):
     heartbeat_at: Annotated[Millisecond | None, Field(description="The last heartbeat of the last attempt.")]
     progress: Annotated[float | None, Field(ge=0, le=1, description="The progress that the last attempt reported.")]
     note: Annotated[str | None, Field(description="The note that the last attempt reported.")]
+    execution: Annotated[
+        ExecutionAnswer | None,
+        Field(description="The execution whose end the run waits for, or waited for (`completion: end`)."),
+    ]
     cancel_requested: Annotated[
         str | None,
         Field(description="The reason for a requested cancellation, until the worker has received the request."),

@@ -44,6 +44,8 @@ from duecourse.ports.targets import (
     LINK_SECONDS,
     Call,
     Caller,
+    Executions,
+    ExecutionUnavailableError,
     Pinger,
     PublicKeys,
     RegisteredTask,

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.states import Run
-from duecourse.domain.targets.targets import CallableTarget, Outcome
+from duecourse.domain.targets.targets import CallableTarget, Execution, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,20 @@ class Caller(Protocol):
         """Call the target and derive the outcome from its response. Never raises for an error of the target. Always
         ends within the timeout (plus about a second).
         """
+
+
+class ExecutionUnavailableError(Exception):
+    """An execution could not be read or stopped. The message is the reason."""
+
+
+class Executions(Protocol):
+    """The services in which calls start work that ends later."""
+
+    def end_of(self, execution: Execution, run: Run) -> Outcome | None:
+        """Return how the execution of a run ended; None while it is active. Raises ExecutionUnavailableError."""
+
+    def stop(self, execution: Execution, run: Run) -> None:
+        """Request the end of a run's execution. It may have ended already. Raises ExecutionUnavailableError."""
 
 
 class Pinger(Protocol):

@@ -10,9 +10,12 @@ from typing import Any, Self
 
 from duecourse.api.identity import DEFAULT_TENANT
 from duecourse.client import Client
+from duecourse.domain.ids import parse_run_id
 from duecourse.domain.jobs.cursor import Row
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.runs.executions import execution_of
+from duecourse.domain.runs.states import Waiting
+from duecourse.domain.targets.targets import Failed, Returned, WorkflowTarget
 from duecourse.ports import OutboundEvent
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.stage import Stage, settings_of_a_test
@@ -94,6 +97,23 @@ class Scheduler:
         seen = len(self._targets.calls)
         self._stage.until(until)
         return self._targets.calls[seen:]
+
+    def end(self, run_id: str, result: Any = None, *, error: str | None = None, code: str = "error") -> None:
+        """End the work for which a run of a job with `completion: end` waits: with a result, or with an error and its
+        code.
+
+        Raises ValueError if the run does not wait for the end of its work.
+        """
+        name = parse_run_id(run_id)
+        run = self._stage.run_store.get(DEFAULT_TENANT, name.job_id, name.local)
+        execution = execution_of(run) if isinstance(run, Waiting) else None
+        if execution is None:
+            state = "does not exist" if run is None else f"is {run.state}"
+            raise ValueError(f"{run_id} {state}; end the work of a run that is WAITING and has completion: end")
+        outcome = Returned(result) if error is None else Failed(error, code=code)
+        self._stage.executions.outcomes[execution.id] = outcome
+        self._stage.report_end(execution)
+        self._stage.work()
 
     def outage_until(self, instant: datetime | str) -> None:
         """Advance the clock to an instant while Duecourse does nothing, as in an outage of its region: no rounds, no

@@ -13,6 +13,7 @@ from duecourse.domain.jobs.cursor import RARE_LOOKAHEADS, bucket_of
 from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.targets.allowed_targets import every_target
 from duecourse.domain.targets.oidc import OidcIssuer
+from duecourse.domain.targets.targets import Execution
 from duecourse.limits import DISPATCH_SECONDS, WORKER_SECONDS
 from duecourse.ports import Caller, Clock, CloudWatchUnavailableError, InlineExecutor, RegisteredTask
 from duecourse.settings import ApiSettings
@@ -20,6 +21,7 @@ from duecourse.stores.cursors import CursorStore
 from duecourse.stores.table import Tables
 from duecourse.stores.tick_mark import Overdue, TickMark
 from duecourse.testing.clock import Numbered, SettableClock
+from duecourse.testing.executions import MemoryExecutions, event_of
 from duecourse.testing.faults import around
 from duecourse.testing.metrics import MemoryMetrics
 from duecourse.testing.outbox import Announced, RecordedEvents, RecordedPings, StoredResults
@@ -31,7 +33,7 @@ from duecourse.usecases.report import Report
 from duecourse.usecases.run_counts import RunCounts
 from duecourse.usecases.worker.attempt import LaneWorker
 from duecourse.usecases.worker.trends import Trends
-from duecourse.usecases.worker.work_item import Disposition, WorkerRules
+from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkerRules
 from duecourse.wiring import Wiring
 
 MINUTE = 60
@@ -127,8 +129,9 @@ class Stage:
     Attributes:
         caller: calls targets.
         wheel: the lanes.
-        jobs, cursors, run_store, wait_queues, timers, inputs, delayed_runs, workflows, counters, mark,
-            tenant_reports, runs_in_progress, run_count_store: stores.
+        jobs, cursors, run_store, wait_queues, timers, inputs, delayed_runs, execution_store, workflows, counters,
+            mark, tenant_reports, runs_in_progress, run_count_store: stores.
+        executions: the executions that calls have started.
         run_counts: the counts of runs that are not yet written.
         notices, bus, results, pinger: the other output of the stage.
 
@@ -155,6 +158,7 @@ class Stage:
         self.timers = stores.timers(settings.shards)
         self.inputs = stores.inputs()
         self.delayed_runs = stores.delayed_runs()
+        self.execution_store, self.executions = stores.executions(), MemoryExecutions()
         self.workflows = stores.workflows(clock)
         self.counters = stores.limits()
         self.tenant_reports, self.runs_in_progress = stores.tenant_reports(), stores.runs_in_progress()
@@ -186,6 +190,7 @@ class Stage:
         wiring.jobs, wiring.cursors, wiring.runs = self.jobs, self.cursors, self.run_store
         wiring.wait_queues, wiring.inputs, wiring.timers = self.wait_queues, self.inputs, self.timers
         wiring.delayed_runs = self.delayed_runs
+        wiring.executions, wiring.execution_services = self.execution_store, self.executions
         wiring.workflows, wiring.tenant_limits, wiring.tick_mark = self.workflows, self.counters, self.mark
         wiring.tenant_reports, wiring.runs_in_progress = self.tenant_reports, self.runs_in_progress
         wiring.lanes = wiring.depths = self.wheel
@@ -217,6 +222,15 @@ class Stage:
         """Return a worker of a lane, by default with the stage's clock."""
         rules = WorkerRules(lane, self.wheel.max_receive_count, self.settings.run_retention_days)
         return self.wiring(clock).worker(rules, self.wheel, self.caller)
+
+    def report_end(self, execution: Execution, *, tries: int = 1) -> Disposition:
+        """Pass the event about the end of an execution to a worker of the callbacks. Return what happens to it."""
+        rules = WorkerRules(None, self.wheel.max_receive_count, self.settings.run_retention_days)
+        event = ReceivedMessage(f"end-{execution.id}", "", tries, "ends", event_of(execution))
+        deadline = self.clock.now() + WORKER_SECONDS[Lane.NORMAL]
+        disposition, report = self.wiring().worker(rules, self.wheel, self.caller).handle(event, deadline)
+        self.note(report)
+        return disposition
 
     def until(self, instant: float, *, ticking: bool = True) -> None:
         """Advance the clock to an instant (UTC seconds) and do everything that is due up to and at it. Dispatch rounds

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from duecourse.ports import Clock, Executor
 from duecourse.stores.cursors import CursorStore
 from duecourse.stores.delayed_runs import DelayedRuns
+from duecourse.stores.executions import ExecutionStore
 from duecourse.stores.inputs import Inputs
 from duecourse.stores.jobs import JobStore
 from duecourse.stores.maintenance import TenantReports
@@ -48,6 +49,10 @@ class Stores(ABC):
     def inputs(self) -> Inputs:
         """Return the store of requests for runs."""
         return Inputs(self.both())
+
+    def executions(self) -> ExecutionStore:
+        """Return the store of executions."""
+        return ExecutionStore(self.both())
 
     def delayed_runs(self) -> DelayedRuns:
         """Return the list of delayed runs."""

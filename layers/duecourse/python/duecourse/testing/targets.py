@@ -12,11 +12,13 @@ import orjson
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.http.http import HttpAnswer, HttpCaller, HttpRequest
 from duecourse.adapters.targets.invocation import kept
+from duecourse.domain.jobs.job import Completion
 from duecourse.domain.runs.rendering import render_document, render_target
 from duecourse.domain.targets.kinds import target_document, type_of
 from duecourse.domain.targets.targets import Failed, HttpTarget, OAuth, Outcome, Returned, Target
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Clock, SecretUnknownError
+from duecourse.testing.executions import execution_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +164,8 @@ class Targets:
         render_target(target, call.values)
         given = self._answered(call, {})
         if given.status < 400:
-            return Returned(kept(given.status, orjson.dumps(given.body), json=True))
+            started = execution_of(call) if call.job.completion is Completion.END else None
+            return Returned(kept(given.status, orjson.dumps(given.body), json=True), started)
         said = f"{type_of(target)} target failed: {given.body if given.body is not None else given.status}"
         return Failed(said, code=given.code)
 

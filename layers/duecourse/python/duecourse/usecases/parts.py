@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         TickSettings,
     )
     from duecourse.stores.delayed_runs import DelayedRuns
+    from duecourse.stores.executions import ExecutionStore
     from duecourse.stores.inputs import Inputs
     from duecourse.stores.jobs import JobStore
     from duecourse.stores.maintenance import AuditStore, RepairStore, TenantReports
@@ -125,6 +126,12 @@ class Parts(Generic[S_co]):
         from duecourse.stores import inputs
 
         return inputs.Inputs(self.tables, self.listing)
+
+    @cached_property
+    def executions(self: Parts[TableSettings]) -> ExecutionStore:
+        from duecourse.stores import executions
+
+        return executions.ExecutionStore(self.tables)
 
     @cached_property
     def delayed_runs(self: Parts[TableSettings]) -> DelayedRuns:

@@ -371,6 +371,11 @@ class LambdaTargetBody(Body):
     type: Literal["lambda"]
     function: Annotated[str, Named("functions")]
     mode: Literal["sync", "async"] = "sync"
+    qualifier: Annotated[
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9$_-]{1,128}$"), Error("must be a version such as 3, or an alias")]
+        | None,
+        Field(description="The version or alias to call. Durable functions require one."),
+    ] = None
 
 
 class SqsTargetBody(Body):

@@ -43,8 +43,9 @@ from duecourse.domain.jobs.document import definition_fields
 from duecourse.domain.jobs.job import COMPLETION_SECONDS, Completion, Job, JobState, Overlap
 from duecourse.domain.jobs.rules import silence
 from duecourse.domain.runs.rendering import oversized_parts, unsendable_parts
+from duecourse.domain.targets.executions import end_refusal
 from duecourse.domain.targets.kinds import TARGETS
-from duecourse.domain.targets.targets import TaskTarget
+from duecourse.domain.targets.targets import Target, TaskTarget
 from duecourse.domain.targets.template import CALL_NAMES, CALLBACK_NAMES, check_document, check_template
 from duecourse.domain.tenants.quota import (
     MAX_ECS_CHARACTERS,
@@ -54,7 +55,7 @@ from duecourse.domain.tenants.quota import (
 from duecourse.domain.workflows.check import workflow_fields
 from duecourse.domain.workflows.graph import Rule, Step, own_job
 from duecourse.domain.workflows.results import blanked
-from duecourse.ports import Tasks
+from duecourse.ports import RegisteredTask, Tasks
 from duecourse.usecases.jobs.change import CheckSchedule, Draft
 from duecourse.usecases.jobs.view import JobView
 from duecourse.usecases.workflows.manage import WorkflowDraft
@@ -135,6 +136,7 @@ excluded.
 
 _MERGED = ("retry", "missed")
 _OF_CALLBACKS = ("completion_seconds", "heartbeat_seconds")
+_WAITS = (Completion.CALLBACK, Completion.END)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +215,8 @@ def _fill(job: dict[str, Any], defaults: Mapping[str, Any]) -> tuple[str, ...]:
     """Add the defaults of the fields that the job omits. Return the pointers to these fields."""
     filled: list[str] = []
     for name in sorted(DEFAULT_FIELDS & defaults.keys()):
-        if name in _OF_CALLBACKS and job.get("completion", "callback") != "callback":
-            continue  # the job does not wait for a callback, so the limits of the wait do not apply
+        if name in _OF_CALLBACKS and job.get("completion", Completion.CALLBACK) not in _WAITS:
+            continue  # the job does not wait after its call, so the limits of the wait do not apply
         if name in OF_SCHEDULES and job.get("schedule", "") is None:
             continue
         posted, default = job.get(name), defaults[name]
@@ -376,7 +378,7 @@ def payload_faults(value: Mapping[str, Any], known: Mapping[str | None, FieldFau
     """
     target = value.get("target")
     target = target if isinstance(target, dict) else {}
-    names = CALLBACK_NAMES if value.get("completion") == "callback" else CALL_NAMES
+    names = CALLBACK_NAMES if value.get("completion") in _WAITS else CALL_NAMES
     parts: dict[str, Any] = {"payload": value.get("payload")}
     if target.get("type") == "aws":
         parts["target/parameters"] = target.get("parameters")
@@ -422,7 +424,7 @@ def _header_problems(target: Mapping[str, Any], names: tuple[str, ...]) -> Itera
 
 def _hint(problem: str, value: Mapping[str, Any]) -> str:
     """Return the problem. If the placeholder requires `completion: callback`, the problem includes a hint."""
-    if "{{callback_token}}" in problem and value.get("completion") != "callback":
+    if "{{callback_token}}" in problem and value.get("completion") not in _WAITS:
         return f"{problem}; callback_token needs completion: callback"
     return problem
 
@@ -436,10 +438,21 @@ _TOO_LARGE = {
 """The place and the remedy of each part of a call that is too large."""
 
 
+def _called(job: Draft | Job, tasks: Tasks) -> tuple[RegisteredTask | None, Target]:
+    """Return the registered task that a job refers to, if any, and the target that its runs call."""
+    task = tasks.get(job.target.name) if isinstance(job.target, TaskTarget) else None
+    return task, job.target if task is None else task.target
+
+
+def end_faults(job: Draft, tasks: Tasks) -> Iterator[FieldFault]:
+    """Yield the fault of a job that waits for the end of work whose end AWS does not report."""
+    if job.completion is Completion.END and (problem := end_refusal(_called(job, tasks)[1])) is not None:
+        yield FieldFault(problem, "/completion")
+
+
 def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[FieldFault]:
     """Return a fault for each part of the job's call that would be too large, or that HTTP or AWS would reject."""
-    task = tasks.get(job.target.name) if isinstance(job.target, TaskTarget) else None
-    target = job.target if task is None else task.target
+    task, target = _called(job, tasks)
     faults: list[FieldFault] = []
     for part, problem in oversized_parts(job, job.tenant, job.id or _MAX_ID, target):
         place, remedy = _TOO_LARGE[part]
@@ -472,7 +485,7 @@ def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedul
     draft = None
     if body is not None and not faults:
         draft = _draft(body, tenant)
-        for fault in rendering_faults(draft, rules.tasks):
+        for fault in (*rendering_faults(draft, rules.tasks), *end_faults(draft, rules.tasks)):
             faults[fault.pointer] = fault
     if draft is None or faults or written.faults:
         faults_by_pointer = {fault.pointer: fault for fault in map(written.placed, faults.values())}

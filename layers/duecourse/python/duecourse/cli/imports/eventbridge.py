@@ -26,7 +26,7 @@ from duecourse.cli.manifests.json_text import read_json
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS
 from duecourse.domain.targets.kinds import TARGETS, Permission
 from duecourse.domain.targets.template import literal
-from duecourse.limits import EVENTS_SOURCE
+from duecourse.limits import EVENTS_SOURCE, MAX_COMPLETION_SECONDS
 
 RETRIES, AGE_SECONDS = 185, 86_400
 """The defaults of EventBridge Scheduler."""
@@ -229,7 +229,9 @@ def _called(target: Mapping[str, Any], schedule: _Arn, payload: Any, stage: Plac
     if is_sdk:
         return _sdk(arn.text, target, payload, schedule, stage)
     found = make(arn.within(stage), target, stage) if make is not None else {}
-    return {"target": found, "payload": payload}, (_EVENT, _ALLOWED)
+    # The longest wait: an execution of the schedule was not limited by it.
+    waits = {"completion": "end", "completion_seconds": MAX_COMPLETION_SECONDS} if found["type"] in _FOLLOWED else {}
+    return {"target": found, "payload": payload, **waits}, (_EVENT, _ALLOWED)
 
 
 def _payload(given: object, arn: str) -> Any:
@@ -273,8 +275,9 @@ def _sdk(arn: str, target: Mapping[str, Any], parameters: Any, schedule: _Arn, s
 
 
 def _function(arn: _Arn, _target: Mapping[str, Any], _stage: Place) -> Document:
-    latest = replace(arn, resource=arn.resource.removesuffix(":$LATEST"))
-    return {"type": "lambda", "function": latest.name("function:{name}", "functions"), "mode": "async"}
+    kind, name, *qualifier = arn.resource.removesuffix(":$LATEST").split(":", 2)
+    found = {"type": "lambda", "function": replace(arn, resource=f"{kind}:{name}").name("function:{name}", "functions")}
+    return {**found, "mode": "async"} | ({"qualifier": qualifier[0]} if qualifier else {})
 
 
 def _fitting(value: object, form: str, what: str) -> str:
@@ -355,10 +358,13 @@ def _named(word: str, field: str, permission: Permission) -> Callable[[_Arn, Map
     return lambda arn, _target, _stage: {"type": word, field: arn.name(shape, permission.of)}
 
 
+_FOLLOWED = ("stepfunctions", "ecs")
+"""The types of targets whose work a job follows until its end. EventBridge Scheduler only starts it."""
+
 _TARGETS: Mapping[str, Callable[[_Arn, Mapping[str, Any], Place], Document]] = {
     permission.arn.partition(":")[0]: _named(word, field, permission)
     for word, kind in TARGETS.items()
-    for permission in kind.permissions
+    for permission in kind.permissions[:1]
     for field, each in kind.fields.items()
     if permission.of == each.allowed and kind.required == {field}
 } | {"lambda": _function, "sqs": _queue, "events": _bus, "ecs": _fargate}

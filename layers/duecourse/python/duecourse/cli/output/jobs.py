@@ -169,11 +169,11 @@ def _spread(job: Job) -> str | None:
 
 
 def _completion(job: Job) -> str | None:
-    """Return how long the work may take after the call of a job that is completed by a callback."""
-    if job.completion != "callback":
+    """Return how long the work may take after the call of a job that waits for it."""
+    if job.completion == "response":
         return None
     beats = f", a heartbeat every {job.heartbeat_seconds} s" if job.heartbeat_seconds else ""
-    return f"callback within {job.completion_seconds} s{beats}"
+    return f"{job.completion} within {job.completion_seconds} s{beats}"
 
 
 SHORTENED = 300

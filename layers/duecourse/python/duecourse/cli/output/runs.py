@@ -58,6 +58,7 @@ def print_run(
         "in wait queue since": at(run.waiting_since) if run.state == "QUEUED" else None,
         "complete by": at(run.waiting_until),
         "heartbeat by": at(run.heartbeat_until),
+        "execution": None if run.execution is None else run.execution.id,
         "progress": progress_of(run),
         "finished": at(run.finished_at) if run.is_final else None,
         "next attempt": at(run.next_attempt_at),

@@ -58,7 +58,7 @@ def definition_document(job: JobDefinition) -> dict[str, Any]:
         },
         "overlap": overlap if limit is None else {overlap: limit},
     }
-    if job.completion is not Completion.CALLBACK:
+    if job.completion is Completion.RESPONSE:
         document["completion_seconds"] = None
     return document
 

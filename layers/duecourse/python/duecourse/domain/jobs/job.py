@@ -18,7 +18,7 @@ from duecourse.domain.ids import ID_ERROR, ID_PATTERN
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.calendars import Window, copies_of
 from duecourse.domain.targets.targets import Failed, Target, WorkflowTarget
-from duecourse.limits import RESULT_BUCKET, RESULT_PREFIX
+from duecourse.limits import MAX_COMPLETION_SECONDS, RESULT_BUCKET, RESULT_PREFIX
 from duecourse_schedules import ScheduleError, ScheduleSpec, compile_schedule
 from duecourse_schedules.exclusions import ExclusionError
 from duecourse_schedules.schedule import MAX_JITTER_SECONDS, Occurrences, occurrences_of
@@ -272,11 +272,12 @@ the limit of a gate.
 
 class Completion(StrEnum):
     """How a run ends. RESPONSE: with the response to its call. CALLBACK: the run waits until a callback with its token
-    completes it.
+    completes it. END: it waits until the work that its call has started in an AWS service ends.
     """
 
     RESPONSE = "response"
     CALLBACK = "callback"
+    END = "end"
 
 
 class EventKind(StrEnum):
@@ -647,8 +648,8 @@ class JobDefinition(CommonDefinition):
 
     A field added here is stored and returned under its name, and can be posted (api/bodies/posted.py).
 
-    - `completion_seconds`, `heartbeat_seconds`: with `completion` CALLBACK, the longest wait from the start of the
-      attempt, and the longest interval between two heartbeats.
+    - `completion_seconds`, `heartbeat_seconds`: with `completion` CALLBACK or END, the longest wait from the start of
+      the attempt, and the longest interval between two heartbeats.
     - `expect_every`: the schedule of the job is the rate of this interval, whose anchor is the last ping.
     """
 
@@ -669,7 +670,7 @@ class JobDefinition(CommonDefinition):
     completion: Completion = Completion.RESPONSE
     # the called program needs time to start; a month is sufficient for work by people
     completion_seconds: Annotated[
-        int, Ge(10), Le(30 * DAY_SECONDS), Rule(rules.needs_a_callback), Rule(rules.above_timeout), Default(None)
+        int, Ge(10), Le(MAX_COMPLETION_SECONDS), Rule(rules.needs_a_callback), Rule(rules.above_timeout), Default(None)
     ] = COMPLETION_SECONDS
     # each heartbeat costs a request and a write, and a slow request must not end the run
     heartbeat_seconds: Annotated[int | None, Ge(5), Le(DAY_SECONDS), Rule(rules.needs_a_callback)] = None

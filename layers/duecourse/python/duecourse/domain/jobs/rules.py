@@ -66,7 +66,7 @@ def needs_a_callback(_seconds: int, given: Given, _stage: Stage) -> str | None:
     """Reject limits of the wait for a callback if there is none."""
     if given.get("completion") != Completion.RESPONSE:
         return None
-    return "applies only to jobs that wait for a callback; add completion: callback, or remove this field"
+    return "applies only to jobs that wait after their call; set completion to callback or end, or remove this field"
 
 
 def above_timeout(longest: int, given: Given, _stage: Stage) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.jobs.job import TIMED_GATES
+from duecourse.domain.runs.executions import execution_of
 from duecourse.domain.runs.states import (
     Queued,
     Retrying,
@@ -51,6 +52,7 @@ def run_document(run: Run) -> dict[str, Any]:
         "heartbeat_at": None if callback is None else millisecond(callback.heartbeat_at),
         "progress": None if callback is None else callback.progress,
         "note": None if callback is None else callback.note or None,
+        "execution": _execution(run),
         "cancel_requested": run.cancel_requested,
         "result": result and result.result,
         "result_bytes": result and result.result_bytes,
@@ -64,6 +66,11 @@ def run_document(run: Run) -> dict[str, Any]:
         "correlation_id": run.correlation_id,
         "workflow": None if run.workflow is None else run.workflow.partition("@")[0],
     }
+
+
+def _execution(run: Run) -> dict[str, Any] | None:
+    execution = execution_of(run)
+    return None if execution is None else {"service": execution.service.value, "id": execution.id}
 
 
 def _discarded(run: Run) -> dict[str, Any] | None:

@@ -153,7 +153,7 @@ def oversized_parts(job: JobDefinition, tenant: str, job_id: str, target: Target
     each with the problem. `target` is the job's target, or that of its task. The length of a secret is known only at
     the call, so secrets have length 0 here.
     """
-    callback = job.completion is Completion.CALLBACK
+    callback = job.completion is not Completion.RESPONSE
     try:
         values = longest_values(tenant, job_id, job.name, job.idempotency_key, callback=callback)
     except TemplateTooLargeError as problem:
@@ -179,7 +179,7 @@ def unsendable_parts(job: JobDefinition, tenant: str, job_id: str, target: Targe
     """
     if job.idempotency_key is None and isinstance(target, HttpTarget) and not target.headers:
         return
-    callback = job.completion is Completion.CALLBACK
+    callback = job.completion is not Completion.RESPONSE
     try:
         values = longest_values(tenant, job_id, job.name, job.idempotency_key, callback=callback)
     except TemplateError:

@@ -138,13 +138,15 @@ class Discard:
 @dataclass(frozen=True, slots=True)
 class Callback:
     """The callback of an attempt: the hash of its token, the time of the last written heartbeat (UTC seconds), and the
-    `progress` (0 to 1) and `note` that heartbeats reported.
+    `progress` (0 to 1) and `note` that heartbeats reported. `execution` is the work that the call has started, whose
+    end the run waits for (the text of an `Execution`).
     """
 
     callback_hash: str
     heartbeat_at: float | None = None
     progress: float | None = None
     note: str | None = None
+    execution: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,7 @@ from duecourse.domain.runs.decision import (
     Withdraw,
     WorkflowOutcome,
 )
+from duecourse.domain.runs.executions import check_at, execution_of
 from duecourse.domain.runs.overlap import LOST_SECONDS
 from duecourse.domain.runs.states import (
     LOST,
@@ -95,7 +96,7 @@ from duecourse.domain.runs.states import (
     Waiting,
     with_last_listed,
 )
-from duecourse.domain.targets.targets import Failed, Outcome, Returned, WorkflowTarget
+from duecourse.domain.targets.targets import Execution, Failed, Outcome, Returned, WorkflowTarget
 from duecourse.limits import MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.schedule import Occurrences, occurrences_of
@@ -487,9 +488,10 @@ def decide_finish(run: Running | Waiting, job: JobSnapshot, outcome: Outcome, *,
     a random number in [0, 1) for the backoff's jitter.
     """
     match outcome:
-        case Returned(result):
+        case Returned(result, execution):
             if isinstance(run, Running) and run.deadlines is not None and isinstance(job, Job):
-                return _wait(run, run.deadlines, job, now)
+                follows = execution if job.completion is Completion.END else None
+                return _wait(_executing(run, follows), run, run.deadlines, job, now)
             return succeed(run, result, now)
         case Failed():
             return _fail(run, job, outcome, now, draw)
@@ -505,14 +507,25 @@ def cancel(run: Run, reason: str, now: float) -> Transition:
     return Transition(cancelled(run, reason, now), run, reason)
 
 
-def _wait(run: Running, deadlines: Deadlines, job: Job, now: float) -> Transition:
-    """Return the transition after a call that was accepted: the run waits for its callback. A cancelled run without
-    heartbeats ends instead, since no heartbeat could report the cancellation.
+def _executing(run: Running, execution: Execution | None) -> Running:
+    """Return the run with the execution whose end it waits for."""
+    callback = run.attempts.callback
+    if execution is None or callback is None:
+        return run
+    return replace(run, attempts=replace(run.attempts, callback=replace(callback, execution=str(execution))))
+
+
+def _wait(run: Running, before: Running, deadlines: Deadlines, job: Job, now: float) -> Transition:
+    """Return the transition after a call that was accepted: the run waits for its callback, or for the end of its
+    execution. A cancelled run without heartbeats ends instead, since no heartbeat could report the cancellation, and so
+    does one whose execution can be stopped.
     """
-    if run.cancel_requested is not None and job.heartbeat_seconds is None:
-        return cancel(run, run.cancel_requested, now)
+    executes = execution_of(run) is not None
+    if run.cancel_requested is not None and (executes or job.heartbeat_seconds is None):
+        return replace(cancel(run, run.cancel_requested, now), previous=before)
     heartbeat_until = None if job.heartbeat_seconds is None else now + job.heartbeat_seconds
-    return Transition(waiting(run, replace(deadlines, heartbeat_until=heartbeat_until)), run, "waits for its callback")
+    waits = "waits for the end of its execution" if executes else "waits for its callback"
+    return Transition(waiting(run, replace(deadlines, heartbeat_until=heartbeat_until)), before, waits)
 
 
 def _fail(run: Running | Waiting, job: JobSnapshot, failed: Failed, now: float, draw: float) -> Transition:
@@ -653,6 +666,8 @@ def _deadline(
     if run.deadlines is None:
         return Drop("it has no deadline")
     if now < run.deadlines.next:
+        if execution_of(run) is not None:
+            return _rescheduled(event, run, check_at(run.deadlines, now), "its execution has not ended")
         return _rescheduled(event, run, run.deadlines.next, "it sent a heartbeat in the meantime")
     if now >= run.deadlines.waiting_until:
         failed = LATE_WORKFLOW if run.is_workflow else LATE_CALLBACK
@@ -687,7 +702,7 @@ def _cancel(event: CancelAsked, run: Run, context: AttemptContext, now: float) -
             return _late(run)
         case Retrying() | Queued():
             return carried(cancel(run, event.reason, now), event.request, context)
-        case Waiting() if run.deadlines.heartbeat_until is None:
+        case Waiting() if run.deadlines.heartbeat_until is None or execution_of(run) is not None:
             return carried(cancel(run, event.reason, now), event.request, context)
         case Running() if run.is_workflow:
             # Immediately: its worker only sends starts and may be dead. The receiver of a start finds that the run has
@@ -1027,7 +1042,7 @@ def _begun(run: Run, request: StartRequest, job: Job, context: AttemptContext, n
     match job.completion:
         case Completion.RESPONSE:
             pass
-        case Completion.CALLBACK:
+        case Completion.CALLBACK | Completion.END:
             beat = None if job.heartbeat_seconds is None else now + job.timeout_seconds + job.heartbeat_seconds
             deadlines = Deadlines(now + job.completion_seconds, beat)
             callback = Callback(CallbackToken(run.tenant, attempt, context.secret).hash)

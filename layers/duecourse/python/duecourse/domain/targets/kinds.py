@@ -276,15 +276,21 @@ TARGETS: Mapping[str, TargetKind] = {
                 edited_as="choice",
                 options={"sync": "Wait for its response", "async": "Start it without waiting"},
             ),
+            "qualifier": TargetField(label="Version or alias", hint="Required for durable functions."),
         },
-        read=lambda document: {
-            "function": document["function"],
-            "mode": LambdaMode(document.get("mode", "sync")),
-        },
+        read=lambda document: _arguments(document) | {"mode": LambdaMode(document.get("mode", "sync"))},
         service="lambda",
         call=f"{_AWS}.lambda_function:LambdaCaller",
-        permissions=(Permission(actions=("lambda:InvokeFunction",), of="functions", arn="lambda:function:{name}"),),
-        example={"function": "duecourse-target-mail", "mode": "async"},
+        permissions=(
+            Permission(actions=("lambda:InvokeFunction",), of="functions", arn="lambda:function:{name}"),
+            # Versions and aliases, and the executions of durable functions.
+            Permission(
+                actions=("lambda:InvokeFunction", "lambda:GetDurableExecution", "lambda:StopDurableExecution"),
+                of="functions",
+                arn="lambda:function:{name}:*",
+            ),
+        ),
+        example={"function": "duecourse-target-mail", "mode": "async", "qualifier": "live"},
     ),
     "sqs": TargetKind(
         model=SqsTarget,
@@ -346,7 +352,14 @@ TARGETS: Mapping[str, TargetKind] = {
         },
         service="stepfunctions",
         call=f"{_AWS}.state_machine:StateMachineCaller",
-        permissions=(Permission(actions=("states:StartExecution",), of="machines", arn="states:stateMachine:{name}"),),
+        permissions=(
+            Permission(actions=("states:StartExecution",), of="machines", arn="states:stateMachine:{name}"),
+            Permission(
+                actions=("states:DescribeExecution", "states:StopExecution"),
+                of="machines",
+                arn="states:execution:{name}:*",
+            ),
+        ),
         example={"machine": "duecourse-target-flow"},
     ),
     "ecs": TargetKind(
@@ -384,6 +397,12 @@ TARGETS: Mapping[str, TargetKind] = {
                 arn="ecs:task-definition/{name}",
                 needs=("clusters",),
                 within=("ecs:cluster", "clusters", "ecs:cluster/{name}"),
+            ),
+            Permission(
+                actions=("ecs:DescribeTasks", "ecs:StopTask"),
+                of="clusters",
+                arn="ecs:task/{name}/*",
+                needs=("task_definitions",),
             ),
             Permission(
                 actions=("iam:PassRole",),

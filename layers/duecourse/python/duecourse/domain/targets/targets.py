@@ -74,10 +74,11 @@ class HttpTarget:
 
 @dataclass(frozen=True, slots=True)
 class LambdaTarget:
-    """A Lambda function in the stage's account and region, by name."""
+    """A Lambda function in the stage's account and region, by name. `qualifier` is its version or alias."""
 
     function: str
     mode: LambdaMode = LambdaMode.SYNC
+    qualifier: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +169,47 @@ MAX_RETRY_AFTER_SECONDS = 86_400
 """The longest delay (seconds) that a target can require. Longer ones count as this delay."""
 
 
+class ExecutionService(StrEnum):
+    """The AWS services whose executions a run can follow until their end."""
+
+    STATES = "states"
+    ECS = "ecs"
+    LAMBDA = "lambda"
+    BATCH = "batch"
+    GLUE = "glue"
+    CODEBUILD = "codebuild"
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Work that a call has started in an AWS service, and that ends after the call.
+
+    `id` identifies it there: an ARN (states, ecs, lambda, codebuild), a job's id (batch), or a job's name and a run's
+    id (glue: `nightly/jr_1`). `role` is the role that was assumed for the call (None: the workers' own role).
+    """
+
+    service: ExecutionService
+    id: str
+    role: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.service} {self.role or '-'} {self.id}"
+
+    @classmethod
+    def parse(cls, text: str) -> Execution:
+        """Return the execution of a text of `str`. Raises ValueError."""
+        service, role, identity = text.split(" ", 2)
+        return cls(ExecutionService(service), identity, None if role == "-" else role)
+
+
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The call succeeded. `result` is the target's response (serializable as JSON, of limited size)."""
+    """The call succeeded. `result` is the target's response (serializable as JSON, of limited size). `execution` is the
+    work that the call has started, if it can be followed until its end.
+    """
 
     result: object = None
+    execution: Execution | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import orjson
 from duecourse.domain.ids import key_queue
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS, HOLD_SECONDS
 from duecourse.domain.jobs.cursor import Firing
-from duecourse.domain.jobs.job import TIMED_GATES, Job, JobSnapshot, ResultLocation
+from duecourse.domain.jobs.job import TIMED_GATES, Completion, Job, JobSnapshot, ResultLocation
 from duecourse.domain.jobs.pause import ended, listed, put_back
 from duecourse.domain.jobs.result_buckets import ResultBuckets, location_refusal, result_path
 from duecourse.domain.runs.counts import RunCount
@@ -44,11 +44,11 @@ from duecourse.domain.runs.decision import (
     Transition,
     Withdraw,
 )
+from duecourse.domain.runs.executions import check_at, execution_of
 from duecourse.domain.runs.overlap import Skip, Wait, latest, wait_queue_of
 from duecourse.domain.runs.rendering import with_its_key
 from duecourse.domain.runs.states import (
     Dead,
-    Deadlines,
     Final,
     GateWait,
     Queued,
@@ -77,7 +77,7 @@ from duecourse.domain.runs.transitions import (
     waits_at_gate,
 )
 from duecourse.domain.targets.kinds import place_of, type_of
-from duecourse.domain.targets.targets import Outcome
+from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.gates.gate import pause_until
 from duecourse.gates.key import limit_of
@@ -231,6 +231,9 @@ class LaneWorker:
     def handle(self, received: ReceivedMessage, deadline: float) -> tuple[Disposition, Report]:
         """Process one message before `deadline`."""
         report = Report()
+        if self.rules.lane is None and self.effects.executions is not None and '"detail-type"' in received.body:
+            ended = self.effects.executions().ended(received, report)
+            return Disposition.ACK if ended else Disposition.RETAIN, report
         try:
             message = read_message(received.body)
         except MessageError as problem:
@@ -312,6 +315,8 @@ class LaneWorker:
         # read. A run that has waited has a record.
         first = message.starts_run and not message.waited and found is None
         run = None if first and item.received.receive_count == 1 else self.requeue.record(message)
+        if isinstance(message.command, CheckDeadline) and self._execution_ended(run, item.report):
+            return Disposition.ACK
         if run is not None and may_run_again(run):
             # It may still start, but only if its workflow's run was active after that record was read.
             found = self.workflows.look(message, run)
@@ -326,6 +331,12 @@ class LaneWorker:
             run, found = outcome.found, self.workflows.look(message, outcome.found)
         item.report.add("undecided", alarming=True, tries=MAX_DECISIONS)
         return Disposition.RETAIN
+
+    def _execution_ended(self, run: Run | None, report: Report) -> bool:
+        """Return whether the execution that a run waits for has ended, and the message that ends the run was sent."""
+        if not isinstance(run, Waiting) or execution_of(run) is None or self.effects.executions is None:
+            return False
+        return self.effects.executions().has_ended(run, report)
 
     def _step(self, item: WorkItem, job: JobSnapshot, run: Run | None, found: Found) -> Disposition | Conflict:
         """Decide once and act. A Conflict means that another writer was first."""
@@ -642,7 +653,8 @@ class Starter:
             if run.deadlines is not None:
                 deadlines = replace(run.deadlines, deadline_message_id=self.parts.randomness.nonce())
                 run = replace(run, deadlines=deadlines)
-                armed = self._arm(run, message, deadlines)
+                ends = job.completion is Completion.END
+                armed = self._arm(run, message, check_at(deadlines, now) if ends else deadlines.next)
             due = bool(admitted.tickets)
             conflict = self._write_start(run, decision.previous, due=due) if armed else None
         except Exception:
@@ -662,6 +674,8 @@ class Starter:
             # Deleted before this record existed: the deletion found no run to cancel.
             return self.transitions.write(item, cancel(run, "deleted", now), job)
         outcome = self.calls.call(item, run, prepared)
+        if job.completion is Completion.END and isinstance(outcome, Returned):
+            self.transitions.follow(item, run, outcome)
         self._record_outcome(item, admitted, outcome)
         self._pause_key(item, admitted, job, outcome)
         return self.transitions.finish(replace(item, places=admitted.places), run, job, outcome)
@@ -771,13 +785,13 @@ class Starter:
             self._preempt(wait.preempt, report)
         return Disposition.ACK
 
-    def _arm(self, run: Running, message: RunMessage, deadlines: Deadlines) -> bool:
-        """Send the deadline message of a run with a callback. This happens before the record is written and the target
-        is called.
+    def _arm(self, run: Running, message: RunMessage, at: float) -> bool:
+        """Send the deadline message of a run with a callback, for an instant (UTC seconds). This happens before the
+        record is written and the target is called.
         """
-        start = message.to_start(run.attempt, nonce=self.parts.randomness.nonce(), not_before=deadlines.next)
-        armed = replace(start, command=CheckDeadline(deadlines.deadline_message_id, run.lease_until))
-        return self.forwarder.send(armed, deadlines.next)
+        start = message.to_start(run.attempt, nonce=self.parts.randomness.nonce(), not_before=at)
+        armed_id = None if run.deadlines is None else run.deadlines.deadline_message_id
+        return self.forwarder.send(replace(start, command=CheckDeadline(armed_id, run.lease_until)), at)
 
     def _preempt(self, holder: Run, report: Report) -> None:
         """Request the cancellation of another run of the job with a CANCEL message."""
@@ -928,6 +942,12 @@ class TransitionWriter:
         report.add("result_refused", tenant=run.tenant, run_id=run.run_id, bucket=location.bucket, error=error)
         return replace(run, result_error=shown)
 
+    def follow(self, item: WorkItem, run: Running, returned: Returned) -> None:
+        """Record which run waits for the end of the execution that its call has started."""
+        if returned.execution is not None and self.effects.executions is not None:
+            until = item.context.lease_until - LAST_FINISH_SECONDS
+            self.effects.executions().follow(returned.execution, run, item.report, until=until)
+
     def finish(self, item: WorkItem, run: Running, job: Job, outcome: Outcome) -> Disposition:
         """Replace the record of the attempt's start by the record of its end. Only this worker knows how the call
         ended, so a failed write is retried until shortly before the lease ends.
@@ -943,26 +963,29 @@ class TransitionWriter:
                 return written
             found = written.found
             if not isinstance(found, Running) or found.attempt != run.attempt:
-                return _overtaken(item, run, found)
+                return self._overtaken(item, run, found, outcome)
             run = found  # its cancellation was requested during the call
         item.report.add("undecided", alarming=True, tries=MAX_FINISHES)
         return Disposition.RETAIN
 
+    def _overtaken(self, item: WorkItem, run: Running, found: Run | None, outcome: Outcome) -> Disposition:
+        """Handle an attempt that another writer has ended: the attempt's callback, which may be faster than the call's
+        response, or a worker that took over after the lease. In that case, the execution that this call has started is
+        stopped.
+        """
+        called_back = run.callback is not None and found is not None and found.attempt == run.attempt
+        if not called_back:
+            item.report.counts["FinishesRefused"] += 1
+            started = outcome.execution if isinstance(outcome, Returned) else None
+            if started is not None and self.effects.executions is not None:
+                self.effects.executions().stop(started, run, item.report)
+        action = "called_back_early" if called_back else "finish_refused"
+        item.report.add(action, alarming=not called_back, found=None if found is None else found.state)
+        return Disposition.ACK
+
 
 def _not_written(report: Report, problem: Exception) -> None:
     report.add("finish_put_off", error=format_error(problem))
-
-
-def _overtaken(item: WorkItem, run: Run, found: Run | None) -> Disposition:
-    """Handle an attempt that another writer has ended: the attempt's callback, which may be faster than the call's
-    response, or a worker that took over after the lease.
-    """
-    called_back = run.callback is not None and found is not None and found.attempt == run.attempt
-    if not called_back:
-        item.report.counts["FinishesRefused"] += 1
-    action = "called_back_early" if called_back else "finish_refused"
-    item.report.add(action, alarming=not called_back, found=None if found is None else found.state)
-    return Disposition.ACK
 
 
 NEARBY = 10

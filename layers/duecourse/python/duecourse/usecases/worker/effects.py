@@ -6,6 +6,7 @@ Every step is idempotent: a redelivered message repeats the steps of a record th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, assert_never
 
@@ -15,6 +16,7 @@ from duecourse.domain.jobs.document import ChangeAction, changed
 from duecourse.domain.jobs.job import Job, JobSnapshot, JobState, NoticeCause
 from duecourse.domain.jobs.pause import pause
 from duecourse.domain.runs.decision import MissedDeadline
+from duecourse.domain.runs.executions import execution_to_stop
 from duecourse.domain.runs.notices import NOTIFIER
 from duecourse.domain.runs.overlap import wait_queue_of
 from duecourse.domain.runs.states import (
@@ -47,6 +49,7 @@ from duecourse.usecases.workflows.workflows import Workflows
 if TYPE_CHECKING:
     from duecourse.settings import TableSettings
     from duecourse.usecases.parts import Parts
+    from duecourse.usecases.worker.executions import FollowedExecutions
 
 PAGE = 50
 MAX_READ = 1000
@@ -142,6 +145,8 @@ class SideEffects:
     wait_queue: WaitQueue
     forwarder: Forwarder
     workflows: Workflows
+    executions: Callable[[], FollowedExecutions] | None = None
+    """The executions whose end runs wait for. None for a function that may not stop them."""
 
     def perform(self, item: WorkItem, run: Run, job: JobSnapshot) -> Disposition:
         """Perform the side effects and return the disposition of the message. `job` may be as old as the attempt."""
@@ -149,10 +154,12 @@ class SideEffects:
             self.workflows.ended(run, item.report)
         match run:
             case Retrying():
+                self._stop_execution(run, item.report)
                 self._publish(item, run, job)
                 self._give_key_back(item, run, job)
                 return self._send_next_attempt(item, run)
             case Succeeded() | Cancelled() | Skipped():
+                self._stop_execution(run, item.report)
                 self._give_key_back(item, run, job)
                 self._end(run, job, item.report)
                 self._publish(item, run, job)
@@ -161,6 +168,7 @@ class SideEffects:
                 return Disposition.ACK
             case Dead():
                 if not run.notified:  # else a delivery on its way to the dead-letter queue: they are many
+                    self._stop_execution(run, item.report)
                     self._give_key_back(item, run, job)
                     self._end(run, job, item.report)
                     self._notify(item, run, job)
@@ -189,6 +197,11 @@ class SideEffects:
             left = self.wait_queue.leave(message, run, queue, waited=waited)
             if left or (others == 0 and queue == message.wait_queue):
                 self.wait_queue.call_next(message.tenant, queue, report)
+
+    def _stop_execution(self, run: Run, report: Report) -> None:
+        """Stop an execution that its run no longer waits for, before another run or attempt starts."""
+        if self.executions is not None and (execution := execution_to_stop(run)) is not None:
+            self.executions().stop(execution, run, report)
 
     def _carried_by_another(self, item: WorkItem, run: Run) -> bool:
         """Return whether another message is the dead letter of a workflow's run that an evaluation made dead. If there

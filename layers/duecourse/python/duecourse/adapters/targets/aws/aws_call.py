@@ -40,6 +40,8 @@ from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import READ_BYTES, Redaction, cut, retry_after_seconds
 from duecourse.domain.runs.rendering import render_target
+from duecourse.domain.runs.states import Run
+from duecourse.domain.targets.executions import started_by
 from duecourse.domain.targets.targets import AwsTarget, Failed, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Clock
@@ -66,11 +68,10 @@ class Roles:
         self._known: OrderedDict[tuple[str, str], Credentials] = OrderedDict()
         self._lock = Lock()
 
-    def assume(self, role: str, call: Call, deadline: Deadline) -> Credentials:
-        """Return credentials of `role` for the call's job that are valid for at least five more minutes. Raises
+    def assume(self, role: str, session: str, deadline: Deadline) -> Credentials:
+        """Return credentials of `role` for a job's session that are valid for at least five more minutes. Raises
         botocore's errors and TimeoutError.
         """
-        session = session_name(call)
         with self._lock:
             known = self._known.get((role, session))
         if known is not None and known.expires_at - _EARLY_SECONDS > self._clock.now():
@@ -88,15 +89,15 @@ class Roles:
                 self._known.popitem(last=False)
         return credentials
 
-    def forget(self, role: str, call: Call) -> None:
+    def forget(self, role: str, session: str) -> None:
         """Discard the cached credentials of a role that the service rejected: the role may have been created again."""
         with self._lock:
-            self._known.pop((role, session_name(call)), None)
+            self._known.pop((role, session), None)
 
 
-def session_name(call: Call) -> str:
+def session_name(run: Run) -> str:
     """Return the session name `acme.nightly`, cut to 64 characters, which always include the whole tenant."""
-    return _UNSAFE.sub("-", f"{call.run.tenant}.{call.run.job_id}")[:_SESSION_CHARACTERS]
+    return _UNSAFE.sub("-", f"{run.tenant}.{run.job_id}")[:_SESSION_CHARACTERS]
 
 
 _CHUNK_BYTES = 16 * 1024
@@ -272,7 +273,7 @@ def _kept(outcome: Outcome, redaction: Redaction) -> Outcome:
             detail = None if outcome.detail is None else cut(redaction.text(outcome.detail), _ERROR_BYTES)
             return replace(outcome, error=cut(redaction.text(outcome.error), _ERROR_BYTES), detail=detail)
         case Returned():
-            return Returned(redaction.value(outcome.result))
+            return replace(outcome, result=redaction.value(outcome.result))
 
 
 def wait_of(deadline: Deadline) -> int:
@@ -390,7 +391,8 @@ class AwsCaller:
 
     def _ask(self, name: str, call: Call, target: AwsTarget, deadline: Deadline) -> Outcome:
         parameters = render_target(target, call.values).parameters
-        credentials = self._roles.assume(target.role, call, deadline)
+        session = session_name(call.run)
+        credentials = self._roles.assume(target.role, session, deadline)
         client = self._client_for(target.service, wait_of(deadline), credentials)
         method = xform_name(target.action)
         if problem := _problem(client, method, target.action, parameters):
@@ -399,9 +401,9 @@ class AwsCaller:
             answer = getattr(client, method)(**parameters)
         except ClientError as refused:
             if refused.response.get("Error", {}).get("Code") in STALE_CREDENTIALS:
-                self._roles.forget(target.role, call)
+                self._roles.forget(target.role, session)
             raise
-        return Returned(result_of(answer, deadline))
+        return Returned(result_of(answer, deadline), started_by(target, parameters, answer))
 
 
 def _problem(client: Any, method: str, action: str, parameters: Any) -> str | None:

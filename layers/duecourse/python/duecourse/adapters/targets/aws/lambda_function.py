@@ -14,12 +14,23 @@ from duecourse.adapters.targets.aws.aws_call import (
     said,
     wait_of,
 )
+from duecourse.adapters.targets.aws.names import attempt_name
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import READ_BYTES, cut, kept, run_event
-from duecourse.domain.targets.targets import Failed, LambdaMode, LambdaTarget, Outcome, Returned
+from duecourse.domain.jobs.job import Completion
+from duecourse.domain.targets.targets import (
+    Execution,
+    ExecutionService,
+    Failed,
+    LambdaMode,
+    LambdaTarget,
+    Outcome,
+    Returned,
+)
 from duecourse.ports import Call
 
 _CODE_BYTES = 128
+_NAME_CHARACTERS = 64
 _LAST_WORDS = ("DoNotRetry", "DoNotRetryError")
 
 
@@ -28,6 +39,8 @@ class LambdaCaller(ServiceCaller):
 
     def call(self, call: Call, target: LambdaTarget) -> Outcome:
         """Invoke the function. SYNC succeeds with a response without an error, ASYNC with an event that Lambda accepts.
+        If the job follows the execution of a durable function until its end, the execution is named after the attempt,
+        so that an attempt starts one execution.
 
         Retryable: errors of the function, throttling, service errors, timeouts. Not retryable: an unknown function,
         missing permission, a request that Lambda rejects. An error whose type ends with `DoNotRetry` or
@@ -42,7 +55,10 @@ class LambdaCaller(ServiceCaller):
 
     def _ask(self, name: str, call: Call, target: LambdaTarget, deadline: Deadline) -> Outcome:
         answer = self._client_for(wait_of(deadline)).invoke(
-            FunctionName=target.function, InvocationType="RequestResponse", Payload=orjson.dumps(run_event(call))
+            FunctionName=target.function,
+            InvocationType="RequestResponse",
+            Payload=orjson.dumps(run_event(call)),
+            **_qualified(target),
         )
         with answer["Payload"] as stream:
             body: bytes = stream.read(READ_BYTES + 1)
@@ -51,11 +67,26 @@ class LambdaCaller(ServiceCaller):
         return Returned(kept(answer["StatusCode"], body, json=True, redaction=redaction_of(call)))
 
     def _tell(self, call: Call, target: LambdaTarget, deadline: Deadline) -> Outcome:
+        durable = call.job.completion is Completion.END
         answer = self._client_for(wait_of(deadline)).invoke(
-            FunctionName=target.function, InvocationType="Event", Payload=orjson.dumps(run_event(call))
+            FunctionName=target.function,
+            InvocationType="Event",
+            Payload=orjson.dumps(run_event(call)),
+            **_qualified(target),
+            **({"DurableExecutionName": attempt_name(call, _NAME_CHARACTERS)} if durable else {}),
         )
         answer["Payload"].read()  # empty, but the connection can be reused only after the read
-        return Returned({"status": answer["StatusCode"]})
+        result = {"status": answer["StatusCode"]}
+        if not durable:
+            return Returned(result)
+        if (arn := answer.get("DurableExecutionArn")) is None:
+            text = f"function {target.function} was invoked, but it is not a durable function"
+            return Failed(text, retryable=False, code="not_durable")
+        return Returned(result | {"execution_arn": arn}, Execution(ExecutionService.LAMBDA, arn))
+
+
+def _qualified(target: LambdaTarget) -> dict[str, str]:
+    return {} if target.qualifier is None else {"Qualifier": target.qualifier}
 
 
 def _raised(name: str, word: str, body: bytes) -> Failed:

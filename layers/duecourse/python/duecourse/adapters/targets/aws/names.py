@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 
+from duecourse.domain.jobs.job import Completion
+from duecourse.domain.targets.executions import NAME_PREFIX
 from duecourse.ports import Call
 
 _MARK_CHARACTERS = 16
@@ -37,12 +39,13 @@ def attempt_name(call: Call, limit: int) -> str:
     """Return a name of at most `limit` characters (A-Z, a-z, 0-9, `_`, `-`) that is the same whenever this attempt is
     called.
 
-    It consists of `nightly-20261121T064700Z-1-` and a hash. The hash distinguishes jobs of different tenants with the
-    same id, and truncated names.
+    It consists of `nightly-20261121T064700Z-1-` and a hash, after NAME_PREFIX if its end is followed. The hash
+    distinguishes jobs of different tenants with the same id, and truncated names.
     """
     run = call.run
     mark = sha256(f"{run.tenant}/{run.name}/{run.attempt}".encode()).hexdigest()[:_MARK_CHARACTERS]
-    shown = _UNSAFE.sub("-", f"{run.name}-{run.attempt}")
+    prefix = NAME_PREFIX if call.job.completion is Completion.END else ""
+    shown = prefix + _UNSAFE.sub("-", f"{run.name}-{run.attempt}")
     return f"{shown[: limit - _MARK_CHARACTERS - 1]}-{mark}"
 
 

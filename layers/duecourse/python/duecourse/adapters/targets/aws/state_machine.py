@@ -10,7 +10,7 @@ from duecourse.adapters.targets.aws.aws_call import ServiceCaller, handed_over, 
 from duecourse.adapters.targets.aws.names import attempt_name
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import message_text
-from duecourse.domain.targets.targets import Outcome, Returned, StepFunctionsTarget
+from duecourse.domain.targets.targets import Execution, ExecutionService, Outcome, Returned, StepFunctionsTarget
 from duecourse.ports import Call
 
 _NAME_CHARACTERS = 80
@@ -20,8 +20,8 @@ class StateMachineCaller(ServiceCaller):
     """Starts executions in the stage's account and region."""
 
     def call(self, call: Call, target: StepFunctionsTarget) -> Outcome:
-        """Start an execution. A started execution is a success, regardless of its later result. The result has the
-        execution's ARN.
+        """Start an execution. A started execution is a success, regardless of its later result, unless the job follows
+        it until its end. The result has the execution's ARN.
 
         The execution is named after the attempt, so an existing one was started by this attempt.
         """
@@ -42,4 +42,4 @@ class StateMachineCaller(ServiceCaller):
             arn = self._arns.arn("states", f"execution:{target.machine}:{name}")
         else:
             arn = answer["executionArn"]
-        return Returned({"execution_arn": arn})
+        return Returned({"execution_arn": arn}, Execution(ExecutionService.STATES, arn))
