@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from duecourse.domain.jobs.job import Backoff, Completion, EventKind, OnDeadline, RetryPolicy
 from duecourse.domain.runs.callbacks import read_token
-from duecourse.domain.targets.targets import Failed
+from duecourse.domain.targets.targets import Execution, ExecutionService, Failed, Returned
 from duecourse.usecases.runs.commands import AttemptOverError, BadTokenError, NotDeadError, RunEndedError
+from duecourse.usecases.worker.executions import AGAIN_SECONDS
+from duecourse.usecases.worker.work_item import Disposition
 from tests.support.fault_table.ending import ending
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import RAN, Fate, Story
@@ -87,6 +90,30 @@ def _called_back(stage: Stage) -> None:
             return
 
 
+def _followed(stage: Stage) -> None:
+    """Each execution that a call has started ends 90 s later, and the event bus reports it until it is settled."""
+    stage.put("4 12 * * *", max_runs=1, completion=Completion.END)
+    reported: dict[int, int] = {}
+    settled: set[int] = set()
+    for second in range(240, 4800, 10):
+        stage.at(second)
+        for number, call in enumerate(stage.target.calls):
+            tries = reported.get(number, 0)
+            if number in settled or stage.clock.now() < call.at + 90 + tries * AGAIN_SECONDS:
+                continue
+            execution = Execution(ExecutionService.STATES, f"{RUN_ID}/{call.attempt}")
+            stage.executions.outcomes[execution.id] = Returned("done")
+            reported[number] = tries + 1
+            lived, disposition = stage.danger.process(
+                "worker", partial(stage.report_end, execution, tries=reported[number])
+            )
+            stage.work()
+            if lived and disposition is Disposition.ACK:
+                settled.add(number)
+        if second >= 620 and len(settled) == len(stage.target.calls) and not ending(stage).left:
+            return
+
+
 DEAD = Fate(("DEAD",), 2)
 BACK = Fate(("SUCCEEDED",), 3)
 STORIES = (
@@ -121,6 +148,12 @@ STORIES = (
         "A run with a callback calls its target at 12:04. The target sends a heartbeat a minute later and completes "
         "the run 30 s after that.",
         _called_back,
+        {240: RAN},
+    ),
+    Story(
+        "execution",
+        "The call at 12:04 starts an execution, which ends 90 s later. The event bus reports its end.",
+        _followed,
         {240: RAN},
     ),
 )

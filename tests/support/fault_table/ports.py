@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from duecourse.domain.jobs.job import Completion
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.ports import Call, Clock, DeadlineNotification, DeadMessage, FailureNotification, OutboundEvent, Outgoing
+from duecourse.testing import executions
 from duecourse.testing.clock import Numbered
 from duecourse.testing.outbox import Announced, RecordedEvents
 from tests.support.client_faults import SDK_TRIES, Fault
@@ -161,7 +163,8 @@ class Target:
                 Failed("HTTP 503", code="http.503") if fault is Fault.REFUSED else Failed("no answer", code="timeout")
             )
         failing = self.answers.get(call.run.occurrence - int(NOON))
-        outcome = failing.pop(0) if failing else Returned("fine")
+        started = executions.execution_of(call) if call.job.completion is Completion.END else None
+        outcome = failing.pop(0) if failing else Returned("fine", started)
         self._called(call, fine=isinstance(outcome, Returned))
         return outcome
 

@@ -1,4 +1,4 @@
-"""The executions whose end runs wait for, in the runs table: `EXECUTION#<hash>/RUN`.
+"""The executions whose end runs wait for, in the runs table: `EXECUTION#<hash>/EXECUTION`.
 
 The event about an end names the execution only, so the tenant is not in the key. The key is a hash of the execution,
 and the item names the run.
@@ -15,7 +15,7 @@ from duecourse.stores import values
 from duecourse.stores.keys import Item, key
 from duecourse.stores.table import Put, Table, Tables
 
-_SORT = "RUN"
+_SORT = "EXECUTION"
 
 
 class ExecutionStore:
