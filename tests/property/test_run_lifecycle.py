@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from duecourse.domain.jobs.job import Completion, Delivery, Job, MissedMode, MissedPolicy, RetryPolicy
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.targets.targets import Failed, Returned
+from duecourse.domain.targets.targets import Execution, ExecutionService, Failed, Returned
 from duecourse.messages import MessageKind
 from tests.support.examples import examples
 from tests.support.jobs import job
@@ -42,8 +42,12 @@ DO = st.sampled_from(
         *["strand", "bring back", "send afresh", "reconcile", "reconcile", "change", "delete", "recreate"],
     ]
 )
+STARTED = Returned("started", Execution(ExecutionService.STATES, "arn:aws:states:eu-west-1:1:execution:flow:1"))
 OUTCOMES = st.sampled_from(
-    [Returned("done"), Failed("HTTP 503", code="http.503"), Failed("no", forbidden=True), Failed("x", retry_after=30.0)]
+    [
+        *(Returned("done"), STARTED),
+        *(Failed("HTTP 503", code="http.503"), Failed("no", forbidden=True), Failed("x", retry_after=30.0)),
+    ]
 )
 
 

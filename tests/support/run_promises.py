@@ -16,6 +16,7 @@ from duecourse.domain.runs.decision import (
     Start,
     StartRequest,
 )
+from duecourse.domain.runs.executions import execution_of
 from duecourse.domain.runs.states import (
     Cancelled,
     Dead,
@@ -56,6 +57,8 @@ class Promises:
             self._is_of_this_attempt(write)
         if isinstance(after, Waiting):
             assert after.callback is not None
+        if isinstance(before, Waiting) and after.attempt == before.attempt:
+            assert execution_of(after) == execution_of(before), "an execution is not forgotten, and can be stopped"
         if isinstance(after, Retrying):
             assert after.attempt < after.attempts_allowed
         if isinstance(after, Dead) and not isinstance(before, Dead):
