@@ -43,11 +43,12 @@ def tickets(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     yield ticket(
         name="jobs-need-attention",
         means="a run has died; a job no longer fires because its cursor is quarantined (it cannot be read, planned or "
-        "claimed) or because the job was paused after dead runs in a row; or such a job could not be paused.",
+        "claimed) or because the job was paused after dead runs in a row; such a job could not be paused; or a run "
+        "that should follow another one was not started.",
         first="read the error of the job or of its run, then correct the job or its target. Redrive dead runs within "
         "14 days. To restart a job, edit its schedule or resume it.",
-        find="filter action in ['cursor_quarantined', 'cursor_found_quarantined', 'job_paused', 'job_not_paused'] or "
-        "state = 'DEAD' | stats count() by action, tenant, job_id, error, reason",
+        find="filter action in ['cursor_quarantined', 'cursor_found_quarantined', 'job_paused', 'job_not_paused', "
+        "'successor_refused'] or state = 'DEAD' | stats count() by action, tenant, job_id, error, reason",
         watches={"failures": counted if config.alarms.metric_math else WatchedMetric(depth, 0)},
     )
     yield _budget(config, watched)

@@ -151,6 +151,9 @@ export const RARE: Field[] = [
     options: options({ notify: "Notify", cancel: "Notify, and cancel the run" }),
   }),
   field("notify", "Notices", "notices"),
+  field("then", "Jobs that run afterwards", "json", {
+    hint: '[{"job": "report", "on": "succeeded"}]; on can also be dead or any.',
+  }),
   field("pause_on_failure", "Pause after this many consecutive failed runs", "number", { standard: "never" }),
   field("estimated_seconds", "Estimated duration, in seconds", "number"),
   field("delivery", "Delivery", "choice", {

@@ -340,6 +340,10 @@ def notifying(*names: str) -> dict[str, Any]:
     return {"tags": [TAG], "notify": [{"on": ["dead"], "to": {"job": name}} for name in names]}
 
 
+def starting(*names: str) -> dict[str, Any]:
+    return {"tags": [TAG], "then": [{"job": name} for name in names]}
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body", "pointer"),
     [
@@ -350,10 +354,14 @@ def notifying(*names: str) -> dict[str, Any]:
         ("PATCH", "/v1/jobs/ours", notifying("theirs"), "/notify/0/to/job"),
         ("PUT", "/v1/workflows/fresh", workflow(tags=[TAG]) | notifying("theirs"), "/notify/0/to/job"),
         ("PUT", "/v1/workflows/fresh", workflow(**notifying("theirs")), "/jobs/made/job/notify/0/to/job"),
+        ("POST", "/v1/jobs", BODY | {"id": "new"} | starting("ours", "theirs"), "/then/1/job"),
+        ("PUT", "/v1/jobs/ours", BODY | starting("nobody"), "/then/0/job"),
+        ("PATCH", "/v1/jobs/ours", starting("theirs"), "/then/0/job"),
+        ("PUT", "/v1/workflows/fresh", workflow(tags=[TAG]) | starting("theirs"), "/then/0/job"),
     ],
 )
 @pytest.mark.parametrize("dry", [False, True])
-def test_tag_scopes_do_not_start_jobs_without_the_tag_by_notices(
+def test_tag_scopes_do_not_start_jobs_without_the_tag_by_notices_or_after_other_jobs(
     tenants: Tenants, method: str, path: str, body: Any, pointer: str, dry: bool
 ) -> None:
     tenants.api.caller = FULL

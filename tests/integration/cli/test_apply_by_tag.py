@@ -88,3 +88,38 @@ def test_apply_by_tag_writes_jobs_that_notify_each_other_for_a_caller_with_all_p
     documents = job("one", "other"), job("other", "one")
     assert apply(api, *documents).exit_code == 0
     assert apply(api, *documents).exit_code == 0
+
+
+def starting(job_id: str, *followers: str) -> dict[str, Any]:
+    return job(job_id) | {"then": [{"job": name} for name in followers]}
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        (starting("etl", "report"), job("report")),
+        (starting("etl", "report"), starting("report", "mail"), job("mail", "etl")),
+        (workflow("night", {"load": {"job": defined()}}) | {"then": [{"job": "report"}]}, job("report")),
+    ],
+)
+def test_apply_by_tag_creates_a_job_with_the_jobs_that_run_after_it(
+    api: ServedApi, documents: tuple[Mapping[str, Any], ...]
+) -> None:
+    applied = apply(api, *documents)
+    assert applied.exit_code == 0, applied.output
+    again = apply(api, *documents)
+    assert (again.exit_code, f"{len(documents)} unchanged" in again.output) == (0, True), again.output
+
+
+def test_apply_by_tag_shows_a_new_follower_that_the_plan_creates(api: ServedApi) -> None:
+    assert apply(api, job("etl")).exit_code == 0
+    applied = apply(api, starting("etl", "report"), job("report"))
+    assert applied.exit_code == 0, applied.output
+    assert "report" in applied.stdout.partition("then")[2], applied.stdout
+
+
+def test_apply_by_tag_refuses_a_follower_that_is_not_in_the_files(api: ServedApi) -> None:
+    applied = apply(api, starting("etl", "report", "nobody"), job("report"))
+    assert applied.exit_code == 1
+    assert "nobody must be an existing job with" in applied.output
+    assert api.written == []

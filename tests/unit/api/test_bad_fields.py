@@ -281,6 +281,9 @@ def test_job_validation_job_shows_its_overlap_as_posted() -> None:
         ({"finish_by": 60, "on_deadline": "skip"}, "/on_deadline", "must be one of notify, cancel"),
         ({"pause_on_failure": 101}, "/pause_on_failure", "from 1 to 100"),
         ({"completion": "webhook"}, "/completion", "must be one of response, callback, end"),
+        ({"then": [{"job": "nightly"}], "id": "nightly"}, "/then/0/job", "is this job itself; name another job"),
+        ({"then": [{"job": "report", "on": "late"}]}, "/then/0/on", "must be one of succeeded, dead, any"),
+        ({"then": [{"job": "re port"}]}, "/then/0/job", "must"),
         ({"completion": "end"}, "/completion", "use such a target, or use completion: callback"),
         (
             {"completion": "end", "target": {"type": "lambda", "function": "duecourse-target-a", "mode": "async"}},

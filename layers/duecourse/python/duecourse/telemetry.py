@@ -43,7 +43,7 @@ SYMPTOMS: Mapping[str, frozenset[str]] = {
     "jobs": frozenset(
         {
             *("RunsDead", "CursorsQuarantined", "CursorsFoundQuarantined", "JobsPaused", "PausesFailed"),
-            *("TargetsFailing", "LargeCatchUps"),
+            *("TargetsFailing", "LargeCatchUps", "SuccessorsRefused"),
         }
     ),
     "maintenance": frozenset(

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.runs.discards import Discards
     from duecourse.usecases.runs.notices import JobNotices
     from duecourse.usecases.runs.operations import CarryOn
+    from duecourse.usecases.runs.successors import Successors
     from duecourse.usecases.standby import Standby
     from duecourse.usecases.worker.attempt import LaneWorker, TransitionWriter
     from duecourse.usecases.worker.effects import SideEffects
@@ -333,6 +334,13 @@ class Wiring(Parts[S_co]):
         return Announcements(self.bus, self.clock, lambda: self.notifier, lambda: self.pings)
 
     @cached_property
+    def successors(self: Wiring[ExecuteSettings | ReconcilerSettings]) -> Successors:
+        """The starter of runs after others. It is created for the first of them."""
+        from duecourse.usecases.runs.successors import Successors
+
+        return Successors(self, self.results)
+
+    @cached_property
     def notifier(self: Wiring[LaneSettings]) -> JobNotices:
         """The sender of notices. It is created for the first notice."""
         from duecourse.usecases.runs.notices import JobNotices
@@ -582,6 +590,7 @@ class Wiring(Parts[S_co]):
             wait_queue=WaitQueue(self, forwarder),
             forwarder=forwarder,
             workflows=Workflows(self, forwarder),
+            successors=lambda: self.successors,
             executions=executions,
         )
 

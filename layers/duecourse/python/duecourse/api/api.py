@@ -264,24 +264,25 @@ def check_notified(
     place: Sequence[str] = (),
     written: Collection[str] = (),
 ) -> None:
-    """Raise Problem (403) if the draft (at `place` in the body) adds an event to `notify` whose job has none of the
-    caller's tags, because notices start runs of that job. `before` is the stored job that the draft replaces. `written`
-    are jobs that the same request writes and whose tags are checked.
+    """Raise Problem (403) if the draft (at `place` in the body) adds an event to `notify`, or a rule to `then`, whose
+    job has none of the caller's tags, because both start runs of that job. `before` is the stored job that the draft
+    replaces. `written` are jobs that the same request writes and whose tags are checked.
     """
     if request.tags is None:
         return
     kept = set() if before is None else {(rule.to, event) for rule in before.notify for event in rule.on}
     added = {rule.to.job for rule in draft.notify for event in rule.on if (rule.to, event) not in kept}
+    added |= {rule.job for rule in draft.then if before is None or rule not in before.then}
     foreign = _out_of_reach(api, request, added - {*written, draft.id})
     if not foreign:
         return
     remedy = _remedy(request.tags).replace("must have", "must be an existing job with")
-    faults = [
-        FieldFault(f"{rule.to.job} {remedy}", pointer([*place, "notify", index, "to", "job"]))
-        for index, rule in enumerate(draft.notify)
-        if rule.to.job in foreign
+    started = [
+        *((rule.to.job, pointer([*place, "notify", index, "to", "job"])) for index, rule in enumerate(draft.notify)),
+        *((rule.job, pointer([*place, "then", index, "job"])) for index, rule in enumerate(draft.then)),
     ]
-    raise insufficient_scope(f"Each job that delivers notices {remedy}.", frozenset({WRITE}), faults)
+    faults = [FieldFault(f"{job} {remedy}", at) for job, at in started if job in foreign]
+    raise insufficient_scope(f"Each job that this job starts {remedy}.", frozenset({WRITE}), faults)
 
 
 def check_delivering(api: Api, request: Request, job: Job) -> None:

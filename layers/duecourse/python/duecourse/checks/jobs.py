@@ -97,6 +97,22 @@ def notify_warnings(missing: Sequence[str]) -> list[JobWarning]:
     ]
 
 
+def then_warnings(missing: Sequence[str]) -> list[JobWarning]:
+    """Return the warning about a job whose `then` names these jobs, which do not exist."""
+    if not missing:
+        return []
+    names = ", ".join(missing)
+    does = "a job that does" if len(missing) == 1 else "jobs that do"
+    return [
+        JobWarning(
+            "then",
+            f"then names {does} not exist: {names}.",
+            "Create it, or correct then; until then nothing runs after this job.",
+            {"missing": list(missing)},
+        )
+    ]
+
+
 def calendar_warnings(calendar: str, days: Iterable[str], today: date) -> list[JobWarning]:
     """Return the warning about a job with a calendar that has no day after the next CALENDAR_DAYS days."""
     last = last_day(days)

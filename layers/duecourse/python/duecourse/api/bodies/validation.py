@@ -450,6 +450,13 @@ def end_faults(job: Draft, tasks: Tasks) -> Iterator[FieldFault]:
         yield FieldFault(problem, "/completion")
 
 
+def then_faults(job: Draft) -> Iterator[FieldFault]:
+    """Yield the fault of a job that would start itself."""
+    for index, rule in enumerate(job.then):
+        if rule.job == job.id:
+            yield FieldFault("is this job itself; name another job, or use a schedule", f"/then/{index}/job")
+
+
 def rendering_faults(job: Draft | Job, tasks: Tasks) -> list[FieldFault]:
     """Return a fault for each part of the job's call that would be too large, or that HTTP or AWS would reject."""
     task, target = _called(job, tasks)
@@ -485,7 +492,7 @@ def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedul
     draft = None
     if body is not None and not faults:
         draft = _draft(body, tenant)
-        for fault in (*rendering_faults(draft, rules.tasks), *end_faults(draft, rules.tasks)):
+        for fault in (*rendering_faults(draft, rules.tasks), *end_faults(draft, rules.tasks), *then_faults(draft)):
             faults[fault.pointer] = fault
     if draft is None or faults or written.faults:
         faults_by_pointer = {fault.pointer: fault for fault in map(written.placed, faults.values())}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
-from duecourse.checks.jobs import LAST_RUNS, PastRun, calendar_warnings, job_warnings, notify_warnings
+from duecourse.checks.jobs import LAST_RUNS, PastRun, calendar_warnings, job_warnings, notify_warnings, then_warnings
 from duecourse.domain.jobs.calendars import copies_of
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.document import RunFilter
@@ -29,7 +29,7 @@ _RECORDED = RunFilter(tuple(state for state in RunState if state is not RunState
 class JobWarningAnswer(TypedDict):
     """A warning about a job."""
 
-    kind: Literal["slow", "skipped", "notify", "calendar"]
+    kind: Literal["slow", "skipped", "notify", "then", "calendar"]
     says: Annotated[str, Field(description="The problem.")]
     do: Annotated[str, Field(description="The remedy.")]
     facts: Annotated[dict[str, Any], Field(description="The facts in the sentence.")]
@@ -46,8 +46,8 @@ def get_job_warnings(api: Api, request: Request, parameters: Mapping[str, str]) 
     """Read the warnings about a job.
 
     `slow`: runs take longer than the interval between two occurrences. `skipped`: at least five runs were skipped (not
-    by a caller) or cover several occurrences. `notify`: a job in `notify` does not exist. `calendar`: the last date of
-    a calendar is less than 60 days away.
+    by a caller) or cover several occurrences. `notify`, `then`: a job in this field does not exist. `calendar`: the
+    last date of a calendar is less than 60 days away.
     """
     job_id = job_id_in(parameters)
     job = api.jobs.get(request.tenant, job_id).job
@@ -57,7 +57,8 @@ def get_job_warnings(api: Api, request: Request, parameters: Mapping[str, str]) 
     today = datetime.fromtimestamp(now, UTC).date()
     found = [
         *job_warnings(past, _interval(job, now)),
-        *notify_warnings(_missing(api, job)),
+        *notify_warnings(_missing(api, job, [rule.to.job for rule in job.notify])),
+        *then_warnings(_missing(api, job, [rule.job for rule in job.then])),
         *chain.from_iterable(calendar_warnings(each.id, each.exclude, today) for each in copies_of(job.exclude)),
     ]
     items = [JobWarningAnswer(kind=each.kind, says=each.says, do=each.do, facts=dict(each.facts)) for each in found]  # type: ignore[typeddict-item]
@@ -65,9 +66,9 @@ def get_job_warnings(api: Api, request: Request, parameters: Mapping[str, str]) 
     return Answer(HTTPStatus.OK, "job_warnings_read", body, facts={"job_id": job_id, "items": len(items)})
 
 
-def _missing(api: Api, job: Job) -> list[str]:
-    """Return the jobs in `notify` that do not exist. A job without `notify` needs no read."""
-    named = list(dict.fromkeys(rule.to.job for rule in job.notify))
+def _missing(api: Api, job: Job, ids: Iterable[str]) -> list[str]:
+    """Return the jobs of the same tenant that do not exist. No ids need no read."""
+    named = list(dict.fromkeys(ids))
     known = api.jobs.parts.jobs.get_all(job.tenant, named) if named else {}
     return [name for name in named if name not in known]
 

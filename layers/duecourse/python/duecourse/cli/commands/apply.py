@@ -18,6 +18,7 @@ from duecourse.cli.manifests.documents import FaultsError, Manifest, read_files
 from duecourse.cli.manifests.moving import CONSEQUENCES
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, Action, Step, carry_out, in_turn, patient, plan, told
 from duecourse.cli.output.documents import Plan, PlannedField, PlannedStep
+from duecourse.cli.output.jobs import starts_others
 from duecourse.cli.output.schedule_change import FEW, change_lines
 from duecourse.cli.output.values import print_json, schedule_text
 from duecourse.cli.progress import awaited, bar
@@ -134,10 +135,10 @@ def settle(client: Client, steps: Sequence[Step], *, dry_run: bool, yes: bool, a
         raise CliError(f"{failed:,} of {len(todo):,} failed; run the command again to continue")
     if todo and not as_json:
         say(f"applied: {len(todo):,} change{'s' * (len(todo) != 1)}")
-    notifying = [step.id for step in todo if step.manifest is not None and step.manifest.body.get("notify")]
-    for job_id in notifying:
+    starting = [step for step in todo if step.manifest is not None and starts_others(step.manifest.body)]
+    for job_id in (step.id for step in starting):
         for warning in patient(partial(client.get_job_warnings, job_id)).items:
-            if warning.kind == "notify":
+            if warning.kind in ("notify", "then"):
                 click.echo(plain(f"{job_id}: {warning.says} {warning.do}"), err=True)
 
 

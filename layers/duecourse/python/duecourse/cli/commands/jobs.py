@@ -35,7 +35,7 @@ from duecourse.cli.manifests.documents import read_object
 from duecourse.cli.manifests.plan import SIDE_BY_SIDE, every_job, patient, removal, workflows_first
 from duecourse.cli.night import preview
 from duecourse.cli.output.documents import JobsChanged
-from duecourse.cli.output.jobs import durations_text, print_changes, print_job, print_jobs
+from duecourse.cli.output.jobs import durations_text, print_changes, print_job, print_jobs, starts_others
 from duecourse.cli.output.values import print_json
 from duecourse.cli.preview_text import mark_text, with_counts
 from duecourse.cli.progress import awaited, spinner
@@ -105,7 +105,7 @@ def create(
             print_json(shown) if as_json else print_job(shown, coming_up, zone_of(shown.timezone))
             return
         created = client.create_job(cast("JobRequest", job))
-        warnings = client.get_job_warnings(created.id).items if created.document.get("notify") else ()
+        warnings = client.get_job_warnings(created.id).items if starts_others(created.document) else ()
     _show(created, as_json)
     for warning in warnings:
         click.echo(plain(f"{warning.says} {warning.do}"), err=True)

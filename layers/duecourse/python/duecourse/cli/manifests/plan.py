@@ -171,7 +171,7 @@ def in_turn(steps: Sequence[Step]) -> list[list[Step]]:
         for job_id in (step.id, *step.manifest.inline)
     }
     delivering = {
-        place: {writers[name] for _, name in _notified(step.manifest) if name in writers} - {place}
+        place: {writers[name] for name in _started(step.manifest, writers)} - {place}
         for place, step in early.items()
         if step.manifest is not None
     }
@@ -591,34 +591,62 @@ def _released(client: Client, step: Step) -> str | None:
 def _rehearsed(
     put: Callable[..., Any], client: Client, manifest: Manifest, etag: str | None, written: Collection[str]
 ) -> Any:
-    """Return the result of a dry run. A caller with tag-scoped permissions may only notify through jobs that exist. In
-    place of those that the plan writes first, the API validates the rules with the manifest's own id.
+    """Return the result of a dry run. A caller with tag-scoped permissions may only start jobs that exist. In place of
+    those that the plan writes first, the API validates the rules of `notify` with the manifest's own id; their rules in
+    `then` are left out, because a job cannot start itself.
     """
     try:
         return patient(partial(put, client, manifest, etag, dry_run=True))
     except ForbiddenError:
         rules = {place: name for place, name in _notified(manifest) if name in written}
-        if not rules:
+        later = {place: others for place, names, others in _followed(manifest, written) if names}
+        if not rules and not later:
             raise
     body = deepcopy(dict(manifest.body))
     for place in rules:
         _set(body, place, manifest.id)
+    for place, others in later.items():
+        _set(body, place, others)
     after = patient(partial(put, client, replace(manifest, body=body), etag, dry_run=True))
     for place, name in rules.items():
         if place.startswith("notify/"):
             _set(after.document, place, name)
+    if "then" in later:
+        after.document["then"] = [{"on": "succeeded", **rule} for rule in manifest.body["then"]]
     return after
+
+
+def _bodies(manifest: Manifest) -> Mapping[str, Mapping[str, Any]]:
+    """Return the bodies of the jobs of a manifest by the beginning of the pointers in them."""
+    inline = {f"jobs/{manifest.steps[job_id]}/job/": job for job_id, job in manifest.inline.items()}
+    return {"": manifest.body, **inline}
 
 
 def _notified(manifest: Manifest) -> Iterator[tuple[str, str]]:
     """Yield the jobs that deliver the notices about the jobs of a manifest, each with its pointer."""
-    inline = {f"jobs/{manifest.steps[job_id]}/job/": job for job_id, job in manifest.inline.items()}
-    for start, body in {"": manifest.body, **inline}.items():
+    for start, body in _bodies(manifest).items():
         rules = body.get("notify")
         for index, rule in enumerate(rules if isinstance(rules, list) else ()):
             to = rule.get("to") if isinstance(rule, Mapping) else None
             if isinstance(to, Mapping) and isinstance(to.get("job"), str):
                 yield f"{start}notify/{index}/to/job", to["job"]
+
+
+def _started(manifest: Manifest, written: Collection[str]) -> Iterator[str]:
+    """Yield those of the `written` jobs that the jobs of a manifest start."""
+    yield from (name for _, name in _notified(manifest) if name in written)
+    for _, names, _others in _followed(manifest, written):
+        yield from names
+
+
+def _followed(manifest: Manifest, written: Collection[str]) -> Iterator[tuple[str, list[str], list[Any]]]:
+    """Yield each `then` in a manifest by its pointer, with those of its jobs that are `written` and the other rules."""
+    for start, body in _bodies(manifest).items():
+        rules = body.get("then")
+        if not isinstance(rules, list) or not all(isinstance(rule, Mapping) for rule in rules):
+            continue
+        names = [str(rule["job"]) for rule in rules if rule.get("job") in written]
+        yield f"{start}then", names, [rule for rule in rules if rule.get("job") not in written]
 
 
 def _set(body: Any, pointer: str, value: object) -> None:

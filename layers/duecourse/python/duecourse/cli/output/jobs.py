@@ -138,6 +138,7 @@ def print_job(
         "overlap": _value(job.overlap) if job.document.get("overlap") else None,
         "missed": missed.get("policy"),
         "notify": "; ".join(map(_notify, job.document.get("notify") or ())),
+        "then": ", ".join(f"{rule.get('job')} ({rule.get('on')})" for rule in job.document.get("then") or ()),
         "owner": job.owner,
         "tags": ", ".join(job.tags or ()),
         "runbook": job.runbook_url,
@@ -184,6 +185,11 @@ def json_line(value: object) -> str:
     """Return JSON as one line for people, shortened."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= SHORTENED else f"{text[:SHORTENED]}… (--json shows all)"
+
+
+def starts_others(document: Mapping[str, Any]) -> bool:
+    """Return whether a job starts other jobs, which must exist."""
+    return bool(document.get("notify") or document.get("then"))
 
 
 def _notify(rule: Mapping[str, Any]) -> str:

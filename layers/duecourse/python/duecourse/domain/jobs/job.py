@@ -364,6 +364,22 @@ class NotifyRule:
     to: NotifyTarget
 
 
+class ThenOn(StrEnum):
+    """The end of a run after which another job runs. ANY: whether it succeeded, died or was cancelled."""
+
+    SUCCEEDED = "succeeded"
+    DEAD = "dead"
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    """Another job, which runs after the runs of this one."""
+
+    job: Annotated[str, Form(ID_PATTERN, ID_ERROR)]
+    on: Annotated[ThenOn, Doc("After which end. any: succeeded, dead or cancelled.")] = ThenOn.SUCCEEDED
+
+
 class Delivery(StrEnum):
     """The delivery guarantee of a job. With AT_MOST_ONCE, only a redrive makes a second attempt, even if the worker of
     the first attempt died.
@@ -633,6 +649,11 @@ class CommonDefinition:
         tuple[NotifyRule, ...],
         MaxLen(10),  # each rule causes another run for each notice
         Doc("The notices about the job, and the jobs that deliver them."),
+    ] = ()
+    then: Annotated[
+        tuple[Then, ...],
+        MaxLen(10),  # each rule causes another run for each run
+        Doc("The jobs that run when a run of this job has ended. Their payload has its result."),
     ] = ()
     # each tag is an item: an edit of all tags writes 40 of the 100 items that a transaction may have
     tags: Annotated[

@@ -30,7 +30,6 @@ from duecourse.usecases.runs.requests import (
     OwnPayload,
     Requests,
     RunRequest,
-    single_run,
 )
 
 
@@ -93,15 +92,6 @@ class JobNotices(Requests):
         return self._run(deliverer, f"{own}/digest", [], digest, due=(window + 1) * WINDOW_SECONDS)
 
     def _run(self, deliverer: Job, key: str, said: list[str], payload: Any, due: int | None = None) -> Run:
-        """Return the run with this key, and send it unless it was sent before. Only a repetition marks that it was
-        sent, so that most notices need no mark. Raises KeyReusedError if another notice has the key.
-        """
-        now = self.parts.clock.now()
-        at = int(now) if due is None else max(due, int(now))
-        request, given = RunRequest(NOTIFIER, f"notify {key}"), OwnPayload(literal_payload(deliverer, payload))
-        wanted = self.wanted(request, deliverer, ["notice", said], now=now, last=at, occurrence=at, given=given)
-        standing = self.put(request, deliverer, wanted)
-        asked = standing or wanted
-        if standing is None or self.present(deliverer, standing, now) is None:
-            self.start_run(request, deliverer, asked, now=now, repeated=standing is not None)
-        return single_run(deliverer, asked)
+        """Return the run that delivers a payload. Raises KeyReusedError if another notice has the key."""
+        given = OwnPayload(literal_payload(deliverer, payload))
+        return self.once(RunRequest(NOTIFIER, f"notify {key}"), deliverer, given, ["notice", said], due=due)

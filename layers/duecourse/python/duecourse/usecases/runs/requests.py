@@ -221,6 +221,22 @@ class Requests:
         over = standing.sent or now > run.due + MESSAGE_RETENTION_DAYS * DAY_SECONDS
         return record or (run if over else None)
 
+    def once(
+        self, run_request: RunRequest, job: Job, given: OwnPayload, said: object = None, *, due: int | None = None
+    ) -> Run:
+        """Return the run of a request of Duecourse itself, and send it unless it was sent before. Only a repetition
+        marks that it was sent, so that most requests need no mark. `said` distinguishes a repetition from another
+        request with the same key. Raises KeyReusedError or LaneUnavailableError.
+        """
+        now = self.parts.clock.now()
+        at = int(now) if due is None else max(due, int(now))
+        wanted = self.wanted(run_request, job, said, now=now, last=at, occurrence=at, given=given)
+        standing = self.put(run_request, job, wanted)
+        asked = standing or wanted
+        if standing is None or self.present(job, standing, now) is None:
+            self.start_run(run_request, job, asked, now=now, repeated=standing is not None)
+        return single_run(job, asked)
+
     def start_run(
         self,
         run_request: RunRequest,

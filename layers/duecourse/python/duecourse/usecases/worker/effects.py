@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Protocol, assert_never
 
 from duecourse.domain.ids import key_queue
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
@@ -127,6 +127,13 @@ class FailingJobs:
         return recent
 
 
+class SuccessorStarter(Protocol):
+    """Starts the runs that follow the run of another job."""
+
+    def start(self, run: Run, job: Job, report: Report) -> None:
+        """Start the runs that follow an ended run of the job. Raises if one could not be started."""
+
+
 DEAD_VISIBILITY_SECONDS = 1
 """A dead run's message is failed with this visibility until SQS moves it to the dead-letter queue. Only a message moved
 by SQS can be redriven in the console, since SQS then knows its source.
@@ -145,6 +152,7 @@ class SideEffects:
     wait_queue: WaitQueue
     forwarder: Forwarder
     workflows: Workflows
+    successors: Callable[[], SuccessorStarter]
     executions: Callable[[], FollowedExecutions] | None = None
     """The executions whose end runs wait for. None for a function that may not stop them."""
 
@@ -280,3 +288,5 @@ class SideEffects:
         """
         if isinstance(job, Job) and run.message_id == item.received.message_id:
             self.announcements.publish(run, job, item.report, item.context.lease_until - FINISH_MARGIN_SECONDS)
+            if job.then:
+                self.successors().start(run, job, item.report)

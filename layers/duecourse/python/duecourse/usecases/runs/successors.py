@@ -1,0 +1,59 @@
+"""Starts the runs that follow the run of another job (`then`). Their names are derived from that run, so a repetition
+starts nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import orjson
+
+from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.rendering import literal_payload
+from duecourse.domain.runs.states import Run, Succeeded
+from duecourse.domain.runs.successors import MAX_CHAIN, author_of, payload_after, place_of, successors_of
+from duecourse.ports import Results
+from duecourse.usecases.report import Report
+from duecourse.usecases.runs.requests import OwnPayload, Requests, RunRequest
+
+MAX_RESULT_BYTES = 180 * 1024
+"""The largest result that a payload contains. A request is stored as one item, and sent in one message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Successors(Requests):
+    """Starts runs after others."""
+
+    results: Results
+
+    def start(self, run: Run, job: Job, report: Report) -> None:
+        """Start the runs that follow an ended run of the job. Raises if one could not be started; a repeated call
+        starts only those that were not.
+        """
+        names = successors_of(run, job)
+        if not names:
+            return
+        if place_of(run) >= MAX_CHAIN:
+            self._refused(run, names, f"{MAX_CHAIN} runs have already followed one another", report)
+            return
+        payload = payload_after(run, self._result(run))
+        found = {name: self.parts.jobs.get(run.tenant, name) for name in names}
+        for name, following in found.items():
+            if following is None:
+                self._refused(run, [name], f"there is no job {name}", report)
+                continue
+            request = RunRequest(author_of(run), f"after {run.run_id} {run.attempt}", run.correlation_id)
+            started = self.once(request, following, OwnPayload(literal_payload(following, payload)))
+            report.add("successor_started", tenant=run.tenant, run_id=run.run_id, started=started.run_id)
+
+    def _result(self, run: Run) -> object:
+        """Return the result of a run; None if it is too large for a payload, or stored elsewhere."""
+        if not isinstance(run, Succeeded) or run.result_key is None:
+            return run.result if isinstance(run, Succeeded) else None
+        if (run.result_bytes or 0) > MAX_RESULT_BYTES or (document := self.results.get(run.result_key)) is None:
+            return None
+        return orjson.loads(document)
+
+    def _refused(self, run: Run, names: list[str], reason: str, report: Report) -> None:
+        report.counts["SuccessorsRefused"] += len(names)
+        report.add("successor_refused", alarming=True, tenant=run.tenant, run_id=run.run_id, jobs=names, reason=reason)

@@ -1,0 +1,159 @@
+"""Jobs that run after the runs of other jobs."""
+
+import pytest
+
+from duecourse.domain.jobs.job import Job, RetryPolicy, Then, ThenOn
+from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.successors import MAX_CHAIN
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
+from duecourse.messages import MessageKind
+from duecourse.ports import Call
+from duecourse.testing.faults import failing, lost
+from duecourse.usecases.runs.commands import NotDeadError
+from tests.support.jobs import NOON, job
+from tests.support.world import World
+
+ONCE = RetryPolicy(max_attempts=1)
+AT = "at(2026-11-21T12:02:00)"
+
+
+def after(name: str, on: ThenOn = ThenOn.SUCCEEDED) -> Then:
+    return Then(name, on)
+
+
+def add(world: World, name: str, *then: Then, expression: str = "", **changes: object) -> Job:
+    return world.add(job(expression, id=name, then=then, retry=ONCE, **changes))
+
+
+def only(world: World, name: str) -> Run:
+    (run,) = world.runs(name)
+    return run
+
+
+def test_then_job_runs_after_a_success_with_its_result(world: World) -> None:
+    add(world, "report")
+    add(world, "etl", after("report"), expression=AT)
+    payloads: list[object] = []
+
+    def answer(call: Call) -> Outcome:
+        payloads.append(call.job.payload)
+        return Returned({"rows": 3})
+
+    world.caller.answer = answer
+    world.until(NOON + 180)
+    first, second = only(world, "etl"), only(world, "report")
+    assert (first.state, second.state) == (RunState.SUCCEEDED, RunState.SUCCEEDED)
+    assert second.requested_by == f"duecourse:after {first.run_id} 1"
+    assert payloads == [
+        None,
+        {
+            "job_id": "etl",
+            "run_id": first.run_id,
+            "state": "SUCCEEDED",
+            "result": {"rows": 3},
+            "result_location": None,
+            "error": None,
+            "code": None,
+        },
+    ]
+
+
+@pytest.mark.parametrize(
+    ("on", "outcome", "runs"),
+    [
+        (ThenOn.SUCCEEDED, Failed("no", code="http.500"), 0),
+        (ThenOn.DEAD, Failed("no", code="http.500"), 1),
+        (ThenOn.DEAD, Returned(), 0),
+        (ThenOn.ANY, Failed("no", code="http.500"), 1),
+        (ThenOn.ANY, Returned(), 1),
+    ],
+)
+def test_then_job_runs_after_the_ends_that_its_rule_names(
+    world: World, on: ThenOn, outcome: Outcome, runs: int
+) -> None:
+    add(world, "report")
+    add(world, "etl", after("report", on), expression=AT)
+    world.caller.answer = lambda call: outcome if call.job.id == "etl" else Returned()
+    world.until(NOON + 180)
+    assert len(world.runs("report")) == runs
+
+
+def test_then_job_runs_after_a_cancelled_run_only_with_any(world: World) -> None:
+    for name in ("always", "report"):
+        add(world, name)
+    add(world, "etl", after("always", ThenOn.ANY), after("report"), after("report", ThenOn.DEAD), expression=AT)
+    world.tell(world.queued_about("etl", 120, MessageKind.CANCEL, reason="cancelled"))
+    world.until(NOON + 180)
+    assert only(world, "etl").state is RunState.CANCELLED
+    assert (len(world.runs("always")), len(world.runs("report"))) == (1, 0)
+
+
+def test_then_job_runs_once_however_often_the_end_is_handled(world: World) -> None:
+    add(world, "report")
+    add(world, "etl", after("report"), after("report", ThenOn.ANY), expression=AT)
+    with world.faulty("wheel", send=lost(OSError("no answer"), times=1, when=lambda sent: _is_of(sent, "report"))):
+        world.until(NOON + 900)
+    assert only(world, "report").state is RunState.SUCCEEDED
+    assert [run for run in world.caller.runs if run.startswith("report")] == [only(world, "report").run_id]
+
+
+def test_then_job_runs_although_its_first_start_was_refused(world: World) -> None:
+    add(world, "report")
+    add(world, "etl", after("report"), expression=AT)
+    with world.faulty("inputs", put=failing(OSError("throttled"), times=1)):
+        world.until(NOON + 900)
+    assert only(world, "report").state is RunState.SUCCEEDED
+
+
+def test_then_job_runs_again_after_a_redrive(world: World) -> None:
+    add(world, "report")
+    add(world, "etl", after("report", ThenOn.ANY), expression=AT)
+    world.caller.answer = lambda call: Failed("no", code="http.500") if call.job.id == "etl" else Returned()
+    world.until(NOON + 180)
+    world.caller.answer = lambda call: Returned()
+    dead = only(world, "etl")
+    try:
+        world.api.commands.redrive(dead.tenant, dead.run_id, "ann")
+    except NotDeadError:
+        raise AssertionError("the run is not dead") from None
+    world.until(NOON + 600)
+    assert only(world, "etl").state is RunState.SUCCEEDED
+    assert len(world.runs("report")) == 2
+
+
+def test_then_chain_of_jobs_that_start_each_other_ends(world: World) -> None:
+    add(world, "pong", after("ping"))
+    add(world, "ping", after("pong"), expression=AT)
+    world.until(NOON + 3600)
+    assert len(world.runs("ping")) + len(world.runs("pong")) == MAX_CHAIN + 1
+    refused = [event for report in world.reports for event in report.events if event.action == "successor_refused"]
+    assert [event.facts["reason"] for event in refused] == ["16 runs have already followed one another"]
+    assert sum(report.counts["SuccessorsRefused"] for report in world.reports) == 1
+
+
+def test_then_job_that_does_not_exist_is_reported(world: World) -> None:
+    add(world, "etl", after("report"), expression=AT)
+    world.until(NOON + 180)
+    assert only(world, "etl").state is RunState.SUCCEEDED
+    refused = [event for report in world.reports for event in report.events if event.action == "successor_refused"]
+    assert [event.facts["reason"] for event in refused] == ["there is no job report"]
+
+
+def test_then_job_gets_a_large_result_from_the_store_of_results(world: World) -> None:
+    add(world, "report")
+    add(world, "etl", after("report"), expression=AT)
+    payloads: dict[str, object] = {}
+
+    def answer(call: Call) -> Outcome:
+        payloads[call.job.id] = call.job.payload
+        return Returned({"text": "x" * 5000})
+
+    world.caller.answer = answer
+    world.until(NOON + 180)
+    received = payloads["report"]
+    assert isinstance(received, dict)
+    assert received["result"] == {"text": "x" * 5000}
+
+
+def _is_of(sent: object, job_id: str) -> bool:
+    return isinstance(sent, list) and any(each.message.job_id == job_id for each in sent)
