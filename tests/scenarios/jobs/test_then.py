@@ -1,5 +1,7 @@
 """Jobs that run after the runs of other jobs."""
 
+from collections.abc import Callable
+
 import pytest
 
 from duecourse.domain.jobs.job import Job, RetryPolicy, Then, ThenOn
@@ -8,10 +10,12 @@ from duecourse.domain.runs.successors import MAX_CHAIN
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
-from duecourse.testing.faults import failing, lost
+from duecourse.testing.faults import Fault, failing, lost
 from duecourse.usecases.runs.commands import NotDeadError
 from tests.support.jobs import NOON, job
-from tests.support.world import World
+from tests.support.tables import Tables
+from tests.support.wheel import Held
+from tests.support.world import Killed, World
 
 ONCE = RetryPolicy(max_attempts=1)
 AT = "at(2026-11-21T12:02:00)"
@@ -95,6 +99,33 @@ def test_then_job_runs_once_however_often_the_end_is_handled(world: World) -> No
         world.until(NOON + 900)
     assert only(world, "report").state is RunState.SUCCEEDED
     assert [run for run in world.caller.runs if run.startswith("report")] == [only(world, "report").run_id]
+
+
+class Mortal(World):
+    """A world whose queue delivers the message of a dead worker again."""
+
+    def handle(self, held: Held) -> None:
+        try:
+            super().handle(held)
+        except Killed:
+            self.wheel.put_back(held)
+
+
+@pytest.mark.parametrize("fault", [failing, lost])
+@pytest.mark.parametrize(("store", "write"), [("inputs", "put"), ("wheel", "send")])
+def test_then_job_runs_once_if_the_worker_dies_at_any_write(
+    tables: Tables, store: str, write: str, fault: Callable[..., Fault]
+) -> None:
+    world = Mortal(tables)
+    add(world, "report")
+    add(world, "etl", after("report"), expression=AT)
+    world.until(NOON + 110)
+    death = fault(Killed(), times=1, when=lambda *given: store == "inputs" or _is_of(given[0], "report"))
+    with world.faulty(store, **{write: death}):
+        world.until(NOON + 900)
+    assert death.hits == 1
+    assert (only(world, "etl").state, only(world, "report").state) == (RunState.SUCCEEDED, RunState.SUCCEEDED)
+    assert len([run for run in world.caller.runs if run.startswith("report")]) == 1
 
 
 def test_then_job_runs_although_its_first_start_was_refused(world: World) -> None:
