@@ -41,4 +41,5 @@ def _received(record: dict[str, Any], context: LambdaContext) -> ReceivedMessage
         receive_count=int(record["attributes"]["ApproximateReceiveCount"]),
         request_id=context.aws_request_id,
         body=record["body"],
+        sent_at=int(record["attributes"]["SentTimestamp"]) / 1000,
     )

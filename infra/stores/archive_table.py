@@ -27,6 +27,7 @@ COLUMNS = {
     "next_attempt_at": "string",
     "duration_seconds": "double",
     "lateness_seconds": "double",
+    "delays": "struct<dispatch:double,queue:double,waiting:double,start:double>",
     "attempts": "int",
     "max_attempts": "int",
     "waiting_for": "string",

@@ -102,6 +102,7 @@ RUN: Document = {
     "next_attempt_at": None,
     "duration_seconds": 0.279,
     "lateness_seconds": 0.041,
+    "delays": None,
     "attempts": 1,
     "max_attempts": 3,
     "waiting_for": None,

@@ -1,3 +1,5 @@
+import "../shared/colors.css";
+import "./delays.css";
 import Container from "@cloudscape-design/components/container";
 import CopyToClipboard from "@cloudscape-design/components/copy-to-clipboard";
 import Header from "@cloudscape-design/components/header";
@@ -17,6 +19,31 @@ import { RunStatus } from "../shared/Status";
 import { duration, elapsed } from "../shared/time";
 import { logsLink, tracesLink, windowOf } from "./links";
 import { isOver, type SingleRun } from "./strip";
+
+const DELAYS = {
+  dispatch: { text: "until it was sent", color: "var(--dc-inactive)" },
+  queue: { text: "in the queue", color: "var(--dc-warning)" },
+  waiting: { text: "waiting for other runs", color: "var(--dc-info)" },
+  start: { text: "in the worker", color: "var(--dc-success)" },
+} as const;
+
+/** Where the lateness of a run came from, as one bar. */
+function Delays({ of }: { of: NonNullable<SingleRun["delays"]> }) {
+  const parts = Object.entries(DELAYS)
+    .map(([name, part]) => ({ ...part, seconds: of[name as keyof typeof DELAYS] }))
+    .filter(({ seconds }) => seconds >= 0.05);
+  const text = parts.map((part) => `${duration(part.seconds)} ${part.text}`).join(", ");
+  return (
+    <div>
+      <div className="delays" role="img" aria-label={`Where it came from: ${text}`}>
+        {parts.map(({ text: name, color, seconds }) => (
+          <div key={name} style={{ background: color, flexGrow: seconds }} />
+        ))}
+      </div>
+      {text}
+    </div>
+  );
+}
 
 /** The state, times, requester and log links of a run. */
 export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
@@ -40,7 +67,15 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
             </SpaceBetween>,
           ),
           pair("Due", at(run.due)),
-          pair("Lateness", run.lateness_seconds === null ? null : duration(run.lateness_seconds)),
+          pair(
+            "Lateness",
+            run.lateness_seconds === null ? null : (
+              <>
+                {duration(run.lateness_seconds)}
+                {run.delays && <Delays of={run.delays} />}
+              </>
+            ),
+          ),
           pair("Started", at(run.started_at)),
           pair(over ? "Ended" : "Last attempt ended", at(run.finished_at)),
           pair("Next attempt", at(run.next_attempt_at)),

@@ -126,6 +126,7 @@ def test_archive_history_is_retained_where_data_is_retained(stack: Stack) -> Non
 
 def test_archive_table_columns_have_the_names_and_types_of_the_row_fields(stack: Stack) -> None:
     common = {"heartbeat_at": 1.0, "progress": 0.5, "note": "half", "requested_by": "alice", "correlation_id": "4f1d"}
+    common |= {"sent_at": 3.0, "received_at": 4.0, "first_started_at": 9.0}
     common["execution"] = "states - arn:aws:states:eu-west-1:123456789012:execution:flow:nightly-1"
     located = {"result_location": "s3://reports/daily/r", "result_error": "AccessDenied"}
     rows = [
@@ -157,6 +158,8 @@ def test_archive_table_columns_have_the_names_and_types_of_the_row_fields(stack:
             assert columns[name] in INTEGERS, name
         elif isinstance(value, float):
             assert columns[name] == "double", name
+        elif name == "delays":
+            assert columns[name] == f"struct<{','.join(f'{each}:double' for each in value)}>", name
         elif name in ("discarded", "execution"):
             assert columns[name] == f"struct<{','.join(f'{each}:string' for each in value)}>", name
         else:

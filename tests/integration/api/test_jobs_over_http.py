@@ -104,6 +104,7 @@ def test_jobs_are_returned_as_posted_with_derived_fields(api: ApiClient) -> None
         "on_excluded": "skip",
         "jitter_seconds": 0,
         "max_runs": None,
+        "then": [],
         "runs_left": None,
         "paused_because": None,
         "paused_by": None,

@@ -92,6 +92,7 @@ def test_runs_occurrences_sent_on_creation_are_queued(api: ApiClient) -> None:
         "heartbeat_at": None,
         "progress": None,
         "note": None,
+        "delays": None,
         "execution": None,
         "cancel_requested": None,
         "result": None,

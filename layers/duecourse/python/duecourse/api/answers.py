@@ -91,6 +91,18 @@ class DiscardAnswer(TypedDict):
     note: str | None
 
 
+class DelaysAnswer(TypedDict):
+    """The parts of a run's lateness, in seconds."""
+
+    dispatch: Annotated[float, Field(ge=0, description="Until its message was sent.")]
+    queue: Annotated[
+        float,
+        Field(ge=0, description="Until a worker received the message. For a run that waited, also until it was sent."),
+    ]
+    waiting: Annotated[float, Field(ge=0, description="For another run of its job, or at the limits of a key.")]
+    start: Annotated[float, Field(ge=0, description="Until the call, in the worker.")]
+
+
 class ExecutionAnswer(TypedDict):
     """The work that the call of a run has started in an AWS service."""
 
@@ -116,6 +128,10 @@ class RunAnswer(TypedDict):
     next_attempt_at: Annotated[Millisecond | None, Field(description="When the next attempt starts, or tries again.")]
     duration_seconds: Annotated[float | None, Field(description="How long the last attempt took, if it has ended.")]
     lateness_seconds: Annotated[float | None, Field(description="The time from the due second to the first start.")]
+    delays: Annotated[
+        DelaysAnswer | None,
+        Field(description="Where the lateness came from, if the first start was more than a second late."),
+    ]
     attempts: Annotated[Count, Field(description="The number of attempts that have started.")]
     max_attempts: Count
     waiting_for: Annotated[

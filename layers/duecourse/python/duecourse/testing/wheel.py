@@ -25,6 +25,7 @@ class Held:
     body: str = field(compare=False)
     receives: int = field(default=0, compare=False)
     lane: Lane = field(default=Lane.NORMAL, compare=False)
+    sent_at: float | None = field(default=None, compare=False)
 
     @property
     def message(self) -> RunMessage:
@@ -66,7 +67,8 @@ class Wheel:
                 accepted.append(fine)
                 if fine:
                     visible = self.clock.now() + one.delay_seconds
-                    held = Held(visible, next(self._serial), one.message.to_json(), lane=one.message.lane)
+                    now, lane = self.clock.now(), one.message.lane
+                    held = Held(visible, next(self._serial), one.message.to_json(), lane=lane, sent_at=now)
                     heappush(self._held, held)
             return accepted
 
@@ -107,7 +109,7 @@ class Wheel:
         """Return a message in the form in which a worker receives it."""
         name = f"message-{held.serial}"
         request = f"request-{held.serial}-{held.receives}"
-        return ReceivedMessage(name, f"{name}/{held.receives}", held.receives, request, held.body)
+        return ReceivedMessage(name, f"{name}/{held.receives}", held.receives, request, held.body, held.sent_at)
 
     def put_back(self, held: Held) -> None:
         """Return a message to the queue. It becomes visible at the time set by `postpone`, or after the visibility

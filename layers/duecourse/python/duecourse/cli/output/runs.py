@@ -19,6 +19,7 @@ from duecourse.cli.output.values import coloured, lateness
 from duecourse.cli.when import local_zone, moment, relative
 from duecourse.client.models import (
     Attempt,
+    Delays,
     Discard,
     Run,
     RunPayload,
@@ -54,6 +55,7 @@ def print_run(
         "occurrence": at(run.occurrence),
         "started": at(run.started_at),
         "late": None if run.lateness_seconds is None else lateness(run.lateness_seconds),
+        "because of": None if run.delays is None else delays_text(run.delays),
         "attempts": f"{run.attempts}/{run.max_attempts}",
         "in wait queue since": at(run.waiting_since) if run.state == "QUEUED" else None,
         "complete by": at(run.waiting_until),
@@ -78,6 +80,12 @@ def print_run(
             for each in run.attempt_list
         ]
         print_table(("attempt", "started", "lasted", "outcome", "error"), rows, wide=True, zone=zone)
+
+
+def delays_text(delays: Delays) -> str:
+    """Return the parts of a lateness, the longest first: `queue 40.1 s, waiting 3.0 s`."""
+    parts = sorted(delays.document.items(), key=lambda each: -each[1])
+    return ", ".join(f"{name} {seconds:.1f} s" for name, seconds in parts if seconds >= 0.05)
 
 
 def discard_text(discard: Discard) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.jobs.job import TIMED_GATES
+from duecourse.domain.runs.delays import delays_of
 from duecourse.domain.runs.executions import execution_of
 from duecourse.domain.runs.states import (
     Queued,
@@ -41,6 +42,7 @@ def run_document(run: Run) -> dict[str, Any]:
         "next_attempt_at": millisecond(run.not_before) if isinstance(run, Queued | Retrying) else None,
         "duration_seconds": _duration(run),
         "lateness_seconds": None if run.lateness is None else round(run.lateness, 3),
+        "delays": _delays(run),
         "attempts": run.attempt,
         "max_attempts": run.attempts_allowed,
         "waiting_for": _waiting_for(run),
@@ -66,6 +68,13 @@ def run_document(run: Run) -> dict[str, Any]:
         "correlation_id": run.correlation_id,
         "workflow": None if run.workflow is None else run.workflow.partition("@")[0],
     }
+
+
+def _delays(run: Run) -> dict[str, Any] | None:
+    if run.attempts is None or run.attempts.received_at is None:  # most runs are not late
+        return None
+    delays = delays_of(run)
+    return None if delays is None else asdict(delays)
 
 
 def _execution(run: Run) -> dict[str, Any] | None:

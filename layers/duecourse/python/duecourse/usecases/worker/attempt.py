@@ -44,6 +44,7 @@ from duecourse.domain.runs.decision import (
     Transition,
     Withdraw,
 )
+from duecourse.domain.runs.delays import LATE_SECONDS, explained
 from duecourse.domain.runs.executions import check_at, execution_of
 from duecourse.domain.runs.overlap import Skip, Wait, latest, wait_queue_of
 from duecourse.domain.runs.rendering import with_its_key
@@ -253,7 +254,8 @@ class LaneWorker:
         if isinstance(message, OperationMessage):
             return self._continue(message, received, report), report
         last = received.receive_count >= self.rules.max_receive_count - 1
-        item = WorkItem(message, received, self._context(received, deadline), report, near_limit=last)
+        context, now = self._context(received, deadline), self.parts.clock.now()
+        item = WorkItem(message, received, context, report, near_limit=last, received_at=now)
         try:
             return self._work_on_existing(item), report
         except Exception as problem:  # noqa: BLE001 - an error of one message must not fail the others
@@ -647,6 +649,8 @@ class Starter:
         """Send the deadline message, write the record, call the target and record the end."""
         decision, message, now = admitted.start, item.message, self.parts.clock.now()
         run = with_its_key(begun_at(decision.run, now) if admitted.tickets else decision.run, job)
+        if run.attempts.first_started_at - run.due > LATE_SECONDS:
+            run = explained(run, item.received.sent_at, item.received_at)
         try:  # All reads come before the write: if one fails, no attempt is used up.
             prepared, armed = admitted.prepared or self.payloads.prepared(job, decision.run), True
             queues = self._queues(item, admitted, job)

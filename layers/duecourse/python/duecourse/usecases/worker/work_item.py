@@ -47,20 +47,24 @@ class Disposition(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ReceivedMessage:
-    """A delivery of a message. `receive_count` counts from 1; `request_id` identifies the invocation."""
+    """A delivery of a message. `receive_count` counts from 1; `request_id` identifies the invocation. `sent_at` is when
+    the message was sent (UTC seconds; None: unknown).
+    """
 
     message_id: str
     receipt: str
     receive_count: int
     request_id: str
     body: str
+    sent_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WorkItem:
     """A parsed received message. `context` has the deadline and the token of this delivery; `report` collects the
     actions. `near_limit`: another failed delivery could move the message to the dead-letter queue although the run is
-    not dead. `places`: the number of places of the run's key when its attempt took one (None: no attempt has started).
+    not dead. `received_at`: when this worker received the message (UTC seconds). `places`: the number of places of the
+    run's key when its attempt took one (None: no attempt has started).
     """
 
     message: RunMessage
@@ -68,6 +72,7 @@ class WorkItem:
     context: AttemptContext
     report: Report
     near_limit: bool = False
+    received_at: float = 0.0
     places: int | None = None
 
 
