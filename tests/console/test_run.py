@@ -190,3 +190,24 @@ def test_run_page_shows_where_the_result_is_or_why_the_bucket_rejected_it(
     page = open_page(console, f"/runs/{call.run_id}")
     path = call.run_id.removeprefix("export.")
     expect(page.get_by_text(f"Stored at s3://acme-reports/daily/export/{path}/1.json")).to_be_visible()
+
+
+def test_run_page_shows_lateness_execution_and_the_run_before(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    schedule = {"schedule": "0 13 * * *", "target": {"type": "stepfunctions", "machine": "duecourse-target-import"}}
+    scheduler.client.put_job("import", {**schedule, "completion": "end", "then": [{"job": "report"}]})
+    scheduler.client.put_job("report", {"schedule": None, "target": {"type": "http", "url": "https://example.com/r"}})
+    scheduler.advance_to("2026-03-28T12:59:00Z")
+    scheduler.outage_until("2026-03-28T13:00:45Z")
+    scheduler.advance(minutes=10)
+    run_id = "import.20260328T130000Z"
+    page = open_page(console, f"/runs/{run_id}")
+    expect(page.get_by_role("img", name="Where it came from: 45 s in the queue")).to_be_visible()
+    expect(page.get_by_text(f"{run_id}/1", exact=True)).to_be_visible()
+    expect(page.get_by_text("waiting for its execution")).to_be_visible()
+    scheduler.end(run_id, {"rows": 3})
+    (after,) = scheduler.client.list_runs("report").items
+    page = open_page(console, f"/runs/{after.id}")
+    page.get_by_text("the end of").get_by_role("link", name=run_id).click()
+    expect(page.get_by_role("heading", level=1, name=run_id)).to_be_visible()

@@ -44,7 +44,7 @@ export function Attempts({ run, zone, isWorkflow }: { run: SingleRun; zone: stri
             {
               id: "outcome",
               header: "Outcome",
-              width: 150,
+              width: 210,
               card: 50,
               cell: ({ outcome }) =>
                 outcome === null ? (

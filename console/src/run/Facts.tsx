@@ -27,6 +27,17 @@ const DELAYS = {
   start: { text: "in the worker", color: "var(--dc-success)" },
 } as const;
 
+/** Who requested a run: a caller, or the end of another run (`duecourse:after RUN PLACE`). */
+function Author({ by }: { by: string }) {
+  const [word, before] = by.split(" ");
+  if (word !== "duecourse:after" || before === undefined) return by;
+  return (
+    <>
+      the end of <Link href={to.run(before)}>{before}</Link>
+    </>
+  );
+}
+
 /** Where the lateness of a run came from, as one bar. */
 function Delays({ of }: { of: NonNullable<SingleRun["delays"]> }) {
   const parts = Object.entries(DELAYS)
@@ -120,7 +131,7 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
           ),
           pair("Heartbeat deadline", at(run.heartbeat_until)),
           pair("Covers", run.count > 1 ? `${run.count} occurrences` : null),
-          pair("Requested by", run.requested_by),
+          pair("Requested by", run.requested_by && <Author by={run.requested_by} />),
           pair("Cancellation requested", run.cancel_requested),
           run.discarded && pair("Discarded", <Discarded of={run.discarded} at={at(run.discarded.at)} />),
           pair("Workflow", run.workflow && <Link href={workflowRun(run)}>{run.workflow}</Link>),
