@@ -120,7 +120,7 @@ def reconcile(scope: Construct, parts: SharedResources) -> PythonFunction:
         memory_mb=256,
         settings=parts.settings(
             *("JOBS_TABLE", "RUNS_TABLE", "RUN_RETENTION_DAYS", "SHARDS"),
-            *("DEAD_LETTER_QUEUE_URL", "DEATHS_TOPIC_ARN", "BUS_NAME"),
+            *("DEAD_LETTER_QUEUE_URL", "DEATHS_TOPIC_ARN", "BUS_NAME", "RESULTS_BUCKET"),
         )
         | parts.lanes.environment,
     ).function
@@ -132,6 +132,9 @@ def reconcile(scope: Construct, parts: SharedResources) -> PythonFunction:
     function.allow(["sqs:SendMessage"], parts.lanes.arns)
     function.allow(["sns:Publish"], [parts.notices.deaths.topic_arn])
     function.allow(["events:PutEvents"], [parts.bus.arn])
+    function.allow(["s3:GetObject"], [parts.results.objects_arn])
+    reason = "Results are objects of runs, whose names are not known when the role is created."
+    acknowledge_wildcards(function, reason, [parts.results.objects_arn])
     return function
 
 

@@ -26,12 +26,14 @@ from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import RetryPolicy
 from duecourse.domain.maintenance.archive import Sheet
 from duecourse.domain.runs.api_keys import ApiKey, key_text
-from duecourse.domain.targets.targets import Failed, Outcome, Returned
+from duecourse.domain.runs.states import RunIdentity, RunState
+from duecourse.domain.targets.targets import Execution, ExecutionService, Failed, Outcome, Returned
 from duecourse.ports import Call
 from tests.support import emulators
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.tenants import Dies, dying, place
+from tests.support.varied import record
 from tests.support.workflow_model.cases import CHAIN
 from tests.support.workflow_world import INSTANT, WorkflowWorld
 from tests.support.world import World
@@ -105,6 +107,9 @@ def site(ministack: str, dynamodb_tables: Tables) -> Iterator[Site]:
         client["s3"].put_object(Bucket=buckets["ResultsBucket"], Key=f"results/{tenant}/works/1/1.json", Body=b"{}")
         client["ssm"].put_parameter(Name=f"{SECRETS}/{tenant}/key", Value="s3cr3t", Type="SecureString", Overwrite=True)
     world.until(NOON + 130)
+    for tenant in ("acme", "other"):
+        followed = record(RunState.WAITING, RunIdentity(tenant, "works", int(NOON), int(NOON), generation=1))
+        dynamodb_tables.executions().put(execution(tenant), followed, expires_at=int(NOON) + 90 * DAY_SECONDS)
     world.office.api.jobs.delete("acme", "works")
     world.add(replace(job("rate(1 minute)", id="again", at=world.clock.now()), tenant="acme"))
     archive = S3Archive(client["s3"], buckets["ArchiveBucket"])
@@ -127,6 +132,14 @@ def assert_erased(site: Site) -> None:
     assert site.rows() == [{"tenant": "other", "id": "other.1"}]
     assert len(site.items("other")) >= 8
     assert site.secrets("other") == ["key"]
+    followed = site.tables.executions()
+    assert followed.get(execution("acme")) is None
+    assert followed.get(execution("other")) is not None
+
+
+def execution(tenant: str) -> Execution:
+    """The execution that a run of a tenant follows."""
+    return Execution(ExecutionService.STATES, f"arn:aws:states:eu-west-1:123456789012:execution:flow:{tenant}")
 
 
 def seconds(text: str | None) -> int:

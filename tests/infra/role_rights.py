@@ -66,7 +66,6 @@ NOT_GRANTED = {
     ("Api", "runs", "dynamodb:DeleteItem"): "the API starts waiting runs, but no run leaves a wait queue there",
     ("Api", "runs", "dynamodb:Scan"): "the stages of these tests have no operator tenant (test_permissions.py has one)",
     ("Reconcile", "results", "s3:PutObject"): "what the reconciler ends has no result",
-    ("Reconcile", "results", "s3:GetObject"): "what the reconciler ends has no result",
 }
 """Operations that the source contains but never uses."""
 

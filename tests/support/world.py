@@ -313,3 +313,13 @@ class Payloads:
     def __call__(self, call: Call) -> Outcome:
         self.given.append(call.job.payload)
         return self.failing.pop(0) if self.failing else Returned("fine")
+
+
+class Mortal(World):
+    """A world whose queue delivers the message of a dead worker again."""
+
+    def handle(self, held: Held) -> None:
+        try:
+            super().handle(held)
+        except Killed:
+            self.wheel.put_back(held)

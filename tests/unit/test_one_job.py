@@ -11,7 +11,7 @@ import duecourse
 import duecourse_schedules
 from duecourse.testing import Scheduler
 
-FILES = 53
+FILES = 52
 RETURNS = 124
 """The returns to a file that was already left. Lower both numbers when a change makes the story shorter."""
 

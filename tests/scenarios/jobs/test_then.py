@@ -1,12 +1,13 @@
 """Jobs that run after the runs of other jobs."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.jobs.job import Job, RetryPolicy, Then, ThenOn
-from duecourse.domain.runs.states import Run, RunState
-from duecourse.domain.runs.successors import MAX_CHAIN
+from duecourse.domain.jobs.job import Completion, Job, Overlap, RetryPolicy, Then, ThenOn
+from duecourse.domain.runs.states import Run, RunState, Succeeded
+from duecourse.domain.runs.successors import MAX_CHAIN, MAX_FOLLOWING, successors_of
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import MessageKind
 from duecourse.ports import Call
@@ -14,8 +15,7 @@ from duecourse.testing.faults import Fault, failing, lost
 from duecourse.usecases.runs.commands import NotDeadError
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
-from tests.support.wheel import Held
-from tests.support.world import Killed, World
+from tests.support.world import Killed, Mortal, World
 
 ONCE = RetryPolicy(max_attempts=1)
 AT = "at(2026-11-21T12:02:00)"
@@ -47,7 +47,7 @@ def test_then_job_runs_after_a_success_with_its_result(world: World) -> None:
     world.until(NOON + 180)
     first, second = only(world, "etl"), only(world, "report")
     assert (first.state, second.state) == (RunState.SUCCEEDED, RunState.SUCCEEDED)
-    assert second.requested_by == f"duecourse:after {first.run_id} 1"
+    assert second.requested_by == f"duecourse:after {first.run_id} 1 999"
     assert payloads == [
         None,
         {
@@ -101,16 +101,6 @@ def test_then_job_runs_once_however_often_the_end_is_handled(world: World) -> No
     assert [run for run in world.caller.runs if run.startswith("report")] == [only(world, "report").run_id]
 
 
-class Mortal(World):
-    """A world whose queue delivers the message of a dead worker again."""
-
-    def handle(self, held: Held) -> None:
-        try:
-            super().handle(held)
-        except Killed:
-            self.wheel.put_back(held)
-
-
 @pytest.mark.parametrize("fault", [failing, lost])
 @pytest.mark.parametrize(("store", "write"), [("inputs", "put"), ("wheel", "send")])
 def test_then_job_runs_once_if_the_worker_dies_at_any_write(
@@ -158,8 +148,20 @@ def test_then_chain_of_jobs_that_start_each_other_ends(world: World) -> None:
     world.until(NOON + 3600)
     assert len(world.runs("ping")) + len(world.runs("pong")) == MAX_CHAIN + 1
     refused = [event for report in world.reports for event in report.events if event.action == "successor_refused"]
-    assert [event.facts["reason"] for event in refused] == ["16 runs have already followed one another"]
+    assert [event.facts["reason"] for event in refused] == [
+        "16 runs have followed one another, or 1000 have followed one run"
+    ]
     assert sum(report.counts["SuccessorsRefused"] for report in world.reports) == 1
+
+
+def test_then_jobs_that_start_several_others_do_not_multiply(world: World) -> None:
+    names = [f"job-{number}" for number in range(10)]
+    for name in names:
+        others = [after(other) for other in names if other != name]
+        add(world, name, *others, expression=AT if name == "job-0" else "", overlap=Overlap.ALLOW)
+    world.until(NOON + 3600)
+    assert sum(len(world.runs(name)) for name in names) == 1 + 9 + 81 + 729 <= MAX_FOLLOWING + 1
+    assert "successor_refused" in [event.action for report in world.reports for event in report.events]
 
 
 def test_then_job_that_does_not_exist_is_reported(world: World) -> None:
@@ -184,6 +186,60 @@ def test_then_job_gets_a_large_result_from_the_store_of_results(world: World) ->
     received = payloads["report"]
     assert isinstance(received, dict)
     assert received["result"] == {"text": "x" * 5000}
+
+
+def test_then_job_runs_although_its_start_was_refused_until_the_message_was_replaced(world: World) -> None:
+    add(world, "report")
+    add(world, "etl", after("report", ThenOn.ANY), expression=AT)
+    world.until(NOON + 110)
+    with world.faulty("inputs", put=failing(OSError("throttled"))):
+        world.until(NOON + 3 * 3600)
+    world.until(world.clock.now() + 900)
+    assert only(world, "report").state is RunState.SUCCEEDED
+
+
+def test_then_job_of_a_run_that_the_reconciler_finds_gets_its_large_result(tables: Tables) -> None:
+    world = Mortal(tables)
+    add(world, "report")
+    add(world, "etl", after("report"), expression=AT)
+    payloads: dict[str, object] = {}
+
+    def answer(call: Call) -> Outcome:
+        payloads[call.job.id] = call.job.payload
+        return Returned({"text": "x" * 5000})
+
+    world.caller.answer = answer
+    world.until(NOON + 110)
+    with world.faulty("inputs", put=failing(Killed())):
+        world.until(NOON + 4800)
+    world.reconcile()
+    world.until(world.clock.now() + 900)
+    assert only(world, "report").state is RunState.SUCCEEDED
+    received = payloads["report"]
+    assert isinstance(received, dict)
+    assert received["result"] == {"text": "x" * 5000}
+
+
+def test_then_job_announces_its_own_missed_deadline(world: World) -> None:
+    add(world, "report", finish_by=60, completion=Completion.CALLBACK, completion_seconds=3600)
+    add(world, "etl", after("report"), expression=AT)
+    world.until(NOON + 900)
+    assert world.count("DeadlinesMissed") == 1
+
+
+def test_then_rules_of_a_step_start_nothing(world: World) -> None:
+    """A step does not belong to a chain: a loop through a workflow would have no end."""
+    run = only_run(world)
+    step = replace(run, identity=replace(run.identity, workflow="night@1"))
+    assert successors_of(step, job(id="etl", then=(after("report"),))) == []
+
+
+def only_run(world: World) -> Succeeded:
+    add(world, "etl", expression=AT)
+    world.until(NOON + 180)
+    run = only(world, "etl")
+    assert isinstance(run, Succeeded)
+    return run
 
 
 def _is_of(sent: object, job_id: str) -> bool:

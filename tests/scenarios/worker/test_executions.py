@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from duecourse.domain.jobs.job import Backoff, Completion, Overlap, RetryPolicy
+from duecourse.domain.jobs.job import Backoff, Completion, Delivery, Overlap, RetryPolicy
 from duecourse.domain.runs.executions import CHECK_SECONDS, execution_of
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import Execution, Failed, Outcome, Returned, StepFunctionsTarget
@@ -14,10 +14,11 @@ from duecourse.ports import Call, ExecutionUnavailableError
 from duecourse.testing import executions
 from duecourse.testing.faults import around, failing
 from duecourse.usecases.worker.executions import AGAIN_SECONDS, MAX_TRIES
-from duecourse.usecases.worker.work_item import Disposition
+from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkerRules
 from tests.support.jobs import NOON, job
 from tests.support.one_run import the_run
-from tests.support.world import World
+from tests.support.tables import Tables
+from tests.support.world import Killed, Mortal, World
 
 SOON = RetryPolicy(max_attempts=2, backoff=Backoff.FIXED, min_seconds=5, max_seconds=5)
 STARTED = NOON + 125
@@ -222,3 +223,73 @@ def test_execution_of_other_jobs_is_not_followed(world: World, completion: Compl
     run = following(world, completion=completion)
     assert run.state is (RunState.SUCCEEDED if completion is Completion.RESPONSE else RunState.WAITING)
     assert execution_of(run) is None
+
+
+def test_execution_is_stopped_if_another_worker_has_ended_the_run_during_its_start(world: World) -> None:
+    """The call returns after the lease. Meanwhile another worker has found the run lost, in its last attempt."""
+    late = iter([True])
+
+    def slow(call: Call) -> Outcome:
+        if next(late, False):
+            world.clock.set(world.clock.now() + 200)
+            while (held := world.wheel.receive()) is not None:
+                world.handle(held)
+        return started(call)
+
+    world.caller.answer = slow
+    once = {"delivery": Delivery.AT_MOST_ONCE, "retry": RetryPolicy(max_attempts=1)}
+    values = {"completion": Completion.END, "completion_seconds": 7200, "target": StepFunctionsTarget("flow")}
+    world.add(job("at(2026-11-21T12:02:00)", **once, **values))
+    world.until(NOON + 900)
+    assert the_run(world).state is RunState.DEAD
+    assert world.executions.stopped == [f"{the_run(world).run_id}/1"]
+
+
+def test_execution_is_stopped_if_its_program_fails_the_run(world: World) -> None:
+    run = following(world)
+    world.tell(world.about(run, MessageKind.FAIL, error="no", code="callback.failed"))
+    assert world.executions.stopped == [execution(run).id]
+    world.until(world.clock.now() + 10)
+    assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 2)
+
+
+def test_execution_that_has_failed_is_not_stopped(world: World) -> None:
+    end(world, following(world), Failed("no", code="States.TaskFailed"))
+    assert (the_run(world).state, world.executions.stopped) == (RunState.RETRYING, [])
+
+
+def test_execution_that_a_call_has_not_started_fails_the_run_with_the_remedy(world: World) -> None:
+    world.caller.answer = lambda _: Returned({"status": 200})
+    values = {"completion": Completion.END, "retry": SOON, "target": StepFunctionsTarget("flow")}
+    world.add(job("at(2026-11-21T12:02:00)", **values))
+    world.until(NOON + 900)
+    run = the_run(world)
+    assert (run.state, run.code, len(world.caller.calls)) == (RunState.DEAD, "not_followable", 1)
+
+
+def test_execution_that_cannot_be_read_for_any_reason_does_not_outlive_its_deadline(world: World) -> None:
+    following(world, completion_seconds=1800)
+    with world.faulty("executions", end_of=failing(TypeError("Recursion limit reached"))):
+        world.until(NOON + 120 + 1800 + 60)
+    assert the_run(world).code == "callback.timeout"
+
+
+def test_execution_of_a_run_that_the_reconciler_ends_is_reported(tables: Tables) -> None:
+    world = Mortal(tables)
+    run = following(world)
+    with world.faulty("executions", stop=failing(Killed())):
+        world.tell(world.about(run, MessageKind.CANCEL, reason="cancelled"))
+        world.until(world.clock.now() + 1800)
+    found = world.reconcile()
+    assert the_run(world).state is RunState.CANCELLED
+    assert "execution_not_stopped" in [event.action for event in found.events]
+
+
+@pytest.mark.parametrize("result", [{"ok": 1}, {"event": {"detail-type": "Object Created", "source": "aws.s3"}}])
+def test_execution_events_are_not_confused_with_results_of_programs(world: World, result: object) -> None:
+    run = following(world, completion=Completion.CALLBACK)
+    body = world.about(run, MessageKind.COMPLETE, result=result).to_json()
+    rules = WorkerRules(None, world.wheel.max_receive_count, world.settings.run_retention_days)
+    worker = world.wiring().worker(rules, world.wheel, world.caller)
+    worker.handle(ReceivedMessage("callback-1", "", 1, "callbacks", body), world.clock.now() + 100)
+    assert (the_run(world).state, the_run(world).result) == (RunState.SUCCEEDED, result)

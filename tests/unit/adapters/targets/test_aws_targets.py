@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 import pytest
-from botocore.exceptions import EndpointConnectionError
+from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 from botocore.response import StreamingBody
 
 from duecourse.adapters.aws.clients import AwsClients
@@ -37,7 +37,7 @@ from duecourse.domain.targets.targets import (
     StepFunctionsTarget,
 )
 from tests.support.aws_targets import ARNS, TOKEN, Service, a_waiting_call, refusal
-from tests.support.calls import a_call
+from tests.support.calls import a_call, a_job, revised
 from tests.support.http_target import answering, http_target
 from tests.support.queues import receive
 from tests.support.waiting import awaited
@@ -494,6 +494,25 @@ def test_aws_targets_state_machine_execution_that_already_exists_succeeds(clock)
     assert isinstance(outcome, Returned)
     name = service.asked[0]["name"]
     assert outcome.result == {"execution_arn": ARNS.arn("states", f"execution:{STATES_TARGET.machine}:{name}")}
+
+
+def test_aws_targets_state_machine_express_execution_is_not_followed(clock):
+    """Express workflows do not report their end."""
+    arn = "arn:aws:states:eu-west-1:123456789012:express:report:x:y"
+    outcome = StateMachineCaller(clock, Service({"executionArn": arn}).client_for, ARNS).call(
+        a_call(STATES_TARGET), STATES_TARGET
+    )
+    assert outcome == Returned({"execution_arn": arn})
+
+
+@pytest.mark.parametrize(("completion", "calls"), [(Completion.END, 2), (Completion.RESPONSE, 1)])
+def test_aws_targets_lost_response_is_repeated_once_if_the_job_follows_the_execution(clock, completion, calls):
+    """The service recognizes the name of the attempt. The next attempt has another name and would start another one."""
+    service = Service(ReadTimeoutError(endpoint_url="https://states.test"))
+    call = revised(a_call(STATES_TARGET), job=a_job(target=STATES_TARGET, completion=completion))
+    outcome = StateMachineCaller(clock, service.client_for, ARNS).call(call, STATES_TARGET)
+    assert (outcome.code, len(service.asked)) == ("timeout", calls)
+    assert len({asked["name"] for asked in service.asked}) == 1
 
 
 def test_aws_targets_state_machine_that_does_not_exist_is_not_retryable(mocked, states_caller):

@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
+from botocore.parsers import ResponseParserError
 
 from duecourse.adapters.targets.aws.executions import MAX_OUTPUT_BYTES, AwsExecutions
 from duecourse.adapters.targets.callers import Means
 from duecourse.domain.targets.targets import Execution, ExecutionService, Failed, Outcome, Returned
 from duecourse.ports import ExecutionUnavailableError
 from duecourse.testing.clock import SettableClock
-from tests.support.aws_targets import ARNS, Service, refusal
+from tests.support.aws_targets import ARNS, TOKEN, Service, refusal
 from tests.support.calls import a_run
 from tests.support.jobs import NOON
 
@@ -166,16 +167,60 @@ def test_executions_output_that_is_too_large_is_cut() -> None:
     large = '"' + "x" * MAX_OUTPUT_BYTES + '"'
     outcome = end(STATES, {"status": "SUCCEEDED", "executionArn": STATES.id, "output": large})
     assert isinstance(outcome, Returned)
-    assert outcome.result["output"] == {"truncated": True, "text": large[: MAX_OUTPUT_BYTES // 2]}
+    assert outcome.result["output"] == {"truncated": True, "text": large[: MAX_OUTPUT_BYTES // 8]}
 
 
-@pytest.mark.parametrize("error", [refusal("AccessDenied", 400, "acct 1"), EndpointConnectionError(endpoint_url="x")])
+def test_executions_output_that_grows_when_it_is_written_again_is_cut() -> None:
+    """A number such as 1e300 is longer in the result than in the output."""
+    numbers = "[" + ",".join(["1e15"] * (MAX_OUTPUT_BYTES // 6)) + "]"
+    outcome = end(STATES, {"status": "SUCCEEDED", "executionArn": STATES.id, "output": numbers})
+    assert isinstance(outcome, Returned)
+    assert outcome.result["output"]["truncated"] is True
+
+
+def test_executions_output_that_is_nested_deeply_is_text() -> None:
+    deep = "[" * 300 + "]" * 300
+    outcome = end(STATES, {"status": "SUCCEEDED", "executionArn": STATES.id, "output": deep})
+    assert isinstance(outcome, Returned)
+    assert outcome.result["output"] == deep
+
+
+def test_executions_result_and_error_do_not_contain_the_token_of_the_run() -> None:
+    """A state machine that returns its input returns the event that it has received."""
+    output = f'{{"callback": {{"token": "{TOKEN}"}}}}'
+    outcome = end(STATES, {"status": "SUCCEEDED", "executionArn": STATES.id, "output": output})
+    assert isinstance(outcome, Returned)
+    assert outcome.result["output"] == {"callback": {"token": "(callback token)"}}
+    failed = end(STATES, {"status": "FAILED", "error": TOKEN, "cause": f"no {TOKEN}"})
+    assert isinstance(failed, Failed)
+    assert TOKEN not in f"{failed.error} {failed.code}"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        refusal("AccessDenied", 400, "acct 1"),
+        EndpointConnectionError(endpoint_url="x"),
+        ResponseParserError("Unable to parse acct 1"),
+    ],
+)
 def test_executions_that_cannot_be_asked_say_why_without_the_text_of_aws(error: Exception) -> None:
     executions, _, _ = access(error)
     for ask in (executions.end_of, executions.stop):
         with pytest.raises(ExecutionUnavailableError) as raised:
             ask(STATES, a_run())
-        assert str(raised.value) in ("AccessDenied", "EndpointConnectionError")
+        assert str(raised.value) in ("AccessDenied", "EndpointConnectionError", "ResponseParserError")
+
+
+def test_executions_ecs_that_cannot_describe_a_task_does_not_say_that_it_is_unknown() -> None:
+    with pytest.raises(ExecutionUnavailableError, match=r"^INTERNAL$"):
+        end(TASK, {"tasks": [], "failures": [{"reason": "INTERNAL"}]})
+
+
+def test_executions_glue_run_that_was_not_stopped_is_reported() -> None:
+    executions, _, _ = access({"Errors": [{"ErrorDetail": {"ErrorCode": "JobRunNotInTerminalStateException"}}]})
+    with pytest.raises(ExecutionUnavailableError, match=r"^JobRunNotInTerminalStateException$"):
+        executions.stop(GLUE, a_run())
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from duecourse.domain.jobs.cursor import Cursor, SkippedRange
 from duecourse.domain.jobs.edit import edit, resolve_anchor
 from duecourse.domain.jobs.job import Job, JobState, Lane, MissedMode, MissedPolicy, Overlap, Precision, Spread
-from duecourse.domain.jobs.pause import PauseChange, pause, resume
+from duecourse.domain.jobs.pause import PauseChange, pause, resume, runs_left
 from duecourse.domain.targets.targets import AwsTarget, HttpTarget
 from duecourse_schedules import ScheduleError, ScheduleSpec
 from duecourse_schedules.exclusions import ExclusionError
@@ -363,3 +363,12 @@ def test_job_changes_pause_of_a_job_without_a_schedule_covers_nothing_and_does_n
     assert change.skipped == ()
     for left in (stopped.cursor, change.cursor):
         assert (left.occurrence, left.due, left.last, left.ending) == (None, None, None, False)
+
+
+@pytest.mark.parametrize("limit", [5, 1_000])
+def test_pause_runs_left_in_a_list_are_those_of_the_job(limit: int) -> None:
+    """A list counts few due times of a job. It must not count those of a paused job as if the job were active."""
+    hourly = job("0 * * * *", max_runs=limit)
+    change = pause(hourly, cursor(hourly), now=NOON + 10)
+    left = runs_left(change.job, change.cursor, NOON + 20)
+    assert runs_left(change.job, change.cursor, NOON + 20, most=50) == left == limit

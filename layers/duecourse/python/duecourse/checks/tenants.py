@@ -149,6 +149,8 @@ def tenant_of(partition: str, sort: str) -> str | None:
     match kind:
         case "JOB" | "KEY" | "CHANGES" | "ENDS" | "TAG" | "TENANT":
             return rest.partition("#")[0]
+        case "EXECUTION":
+            return sort
         case "AUDIT" if rest == "OPEN":
             return sort.partition("#")[0]
         case "AUDIT" if rest == "FINDINGS":

@@ -123,7 +123,7 @@ class ReconcilerSettings(LaneSettings):
     dead_letter_queue_url: str
     deaths_topic_arn: str
     bus_name: str
-    results_bucket: ClassVar[str] = ""
+    results_bucket: str
     result_buckets: ClassVar[ResultBuckets] = {}
 
 

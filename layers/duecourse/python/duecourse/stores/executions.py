@@ -1,7 +1,6 @@
-"""The executions whose end runs wait for, in the runs table: `EXECUTION#<hash>/EXECUTION`.
+"""The executions whose end runs wait for, in the runs table: `EXECUTION#<hash>/<tenant>`.
 
-The event about an end names the execution only, so the tenant is not in the key. The key is a hash of the execution,
-and the item names the run.
+The event about an end names the execution only, so the partition key is a hash of it, and the tenant is the sort key.
 """
 
 from __future__ import annotations
@@ -12,10 +11,8 @@ from duecourse.domain.ids import RunName, parse_run_id
 from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import Execution
 from duecourse.stores import values
-from duecourse.stores.keys import Item, key
-from duecourse.stores.table import Put, Table, Tables
-
-_SORT = "EXECUTION"
+from duecourse.stores.keys import key
+from duecourse.stores.table import Put, Query, Table, Tables
 
 
 class ExecutionStore:
@@ -26,16 +23,16 @@ class ExecutionStore:
 
     def put(self, execution: Execution, run: Run, *, expires_at: int) -> None:
         """Record that a run waits for the end of an execution. Idempotent: an execution belongs to one attempt."""
-        item = _key(execution) | values.pack({"tenant": run.tenant, "run_id": run.run_id, "expires_at": expires_at})
+        item = key(_partition(execution), run.tenant) | values.pack({"run_id": run.run_id, "expires_at": expires_at})
         self._tables.write(Put(Table.RUNS, item))
 
     def get(self, execution: Execution) -> tuple[str, RunName] | None:
         """Return the tenant and the run that wait for the end of an execution; None if there are none. Strongly
         consistent.
         """
-        item = self._tables.get(Table.RUNS, _key(execution))
-        return None if item is None else (values.text(item, "tenant"), parse_run_id(values.text(item, "run_id")))
+        found = self._tables.query(Query(Table.RUNS, _partition(execution), consistent=True, limit=1)).items
+        return next(((item["SK"]["S"], parse_run_id(values.text(item, "run_id"))) for item in found), None)
 
 
-def _key(execution: Execution) -> Item:
-    return key(f"EXECUTION#{sha256(f'{execution.service} {execution.id}'.encode()).hexdigest()[:32]}", _SORT)
+def _partition(execution: Execution) -> str:
+    return f"EXECUTION#{sha256(f'{execution.service} {execution.id}'.encode()).hexdigest()[:32]}"

@@ -290,8 +290,10 @@ def _is_long(job: Job, cursor: Cursor, now: float, most: int) -> bool:
     """Return whether `runs_left` counts more than so many occurrences: those that are due before dispatch has passed
     them, or those that it has passed before they are due.
     """
-    until = pause_began(job, cursor) if job.state is JobState.PAUSED else int(now)
-    at, end = sorted((until, _passed_until(cursor)))
+    if job.state is JobState.PAUSED:
+        at, end = cursor.after, pause_began(job, cursor) + 1
+    else:
+        at, end = sorted((int(now), _passed_until(cursor)))
     occurrences = cursor.occurrences()
     for _ in range(most + 1):
         following = occurrences.next(at)

@@ -15,9 +15,10 @@ from hmac import compare_digest
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.runs.states import AliveRun, Callback, Running, Waiting
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     rf"dc1\.(?P<tenant>{ID_PATTERN})\.(?P<attempt>[1-9][0-9]{{0,8}})\.(?P<secret>[A-Za-z0-9_-]{{12,64}})"
 )
+"""A callback token, also within a text."""
 
 
 class TokenError(ValueError):
@@ -47,7 +48,7 @@ class CallbackToken:
 
 def read_token(text: str) -> CallbackToken:
     """Parse a token. Raises TokenError."""
-    match = _TOKEN.fullmatch(text)
+    match = TOKEN.fullmatch(text)
     if match is None:
         raise TokenError("is not a callback token")
     return CallbackToken(match["tenant"], int(match["attempt"]), match["secret"])

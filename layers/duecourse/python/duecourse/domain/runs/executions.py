@@ -8,9 +8,6 @@ from duecourse.domain.targets.targets import Execution
 CHECK_SECONDS = 3600
 """How often an execution is read in case its event was lost (seconds)."""
 
-_TOO_SLOW = frozenset({"callback.timeout", "callback.heartbeat"})
-"""The codes of failures after which an execution may still be active."""
-
 
 def execution_of(run: Run) -> Execution | None:
     """Return the execution that the last attempt of a run has started; None if the run follows none."""
@@ -19,10 +16,10 @@ def execution_of(run: Run) -> Execution | None:
 
 
 def execution_to_stop(run: Run) -> Execution | None:
-    """Return the execution of a run that no longer waits for its end: it was cancelled, or was too slow."""
-    if isinstance(run, Cancelled) or (isinstance(run, Retrying | Dead) and run.code in _TOO_SLOW):
-        return execution_of(run)
-    return None
+    """Return the execution of a run that no longer waits for its end, if it may still be active: the run was cancelled
+    or was too slow, or its program reported a failure.
+    """
+    return execution_of(run) if isinstance(run, Cancelled | Retrying | Dead) else None
 
 
 def check_at(deadlines: Deadlines, now: float) -> float:

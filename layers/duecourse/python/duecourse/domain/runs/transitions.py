@@ -113,6 +113,11 @@ in its lane for this long.
 """
 
 LATE_CALLBACK = Failed("it was not completed before its deadline", code="callback.timeout")
+NOT_FOLLOWABLE = Failed(
+    "its call has not started work that AWS reports the end of; use completion: callback, or another target",
+    retryable=False,
+    code="not_followable",
+)
 LATE_WORKFLOW = Failed("its steps had not ended by its deadline", code="workflow.deadline")
 
 ARMED_SECONDS = 5
@@ -490,6 +495,8 @@ def decide_finish(run: Running | Waiting, job: JobSnapshot, outcome: Outcome, *,
     match outcome:
         case Returned(result, execution):
             if isinstance(run, Running) and run.deadlines is not None and isinstance(job, Job):
+                if job.completion is Completion.END and execution is None:
+                    return _fail(run, job, NOT_FOLLOWABLE, now, draw)
                 follows = execution if job.completion is Completion.END else None
                 return _wait(_executing(run, follows), run, run.deadlines, job, now)
             return succeed(run, result, now)

@@ -222,11 +222,19 @@ class Requests:
         return record or (run if over else None)
 
     def once(
-        self, run_request: RunRequest, job: Job, given: OwnPayload, said: object = None, *, due: int | None = None
+        self,
+        run_request: RunRequest,
+        job: Job,
+        given: OwnPayload,
+        said: object = None,
+        *,
+        due: int | None = None,
+        deadlines: Sequence[Deadline] = (),
     ) -> Run:
-        """Return the run of a request of Duecourse itself, and send it unless it was sent before. Only a repetition
-        marks that it was sent, so that most requests need no mark. `said` distinguishes a repetition from another
-        request with the same key. Raises KeyReusedError or LaneUnavailableError.
+        """Return the run of a request of Duecourse itself, and send it unless it was sent before, with the checks of
+        these deadlines. Only a repetition marks that it was sent, so that most requests need no mark. `said`
+        distinguishes a repetition from another request with the same key. Raises KeyReusedError or
+        LaneUnavailableError.
         """
         now = self.parts.clock.now()
         at = int(now) if due is None else max(due, int(now))
@@ -234,7 +242,9 @@ class Requests:
         standing = self.put(run_request, job, wanted)
         asked = standing or wanted
         if standing is None or self.present(job, standing, now) is None:
-            self.start_run(run_request, job, asked, now=now, repeated=standing is not None)
+            repeated = standing is not None
+            for check in self.start_run(run_request, job, asked, now=now, repeated=repeated, deadlines=deadlines):
+                self.parts.timers.put(Timer(check, ceil(check.not_before)))
         return single_run(job, asked)
 
     def start_run(

@@ -11,7 +11,14 @@ import orjson
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.rendering import literal_payload
 from duecourse.domain.runs.states import Run, Succeeded
-from duecourse.domain.runs.successors import MAX_CHAIN, author_of, payload_after, place_of, successors_of
+from duecourse.domain.runs.successors import (
+    MAX_CHAIN,
+    MAX_FOLLOWING,
+    author_of,
+    chain_after,
+    payload_after,
+    successors_of,
+)
 from duecourse.ports import Results
 from duecourse.usecases.report import Report
 from duecourse.usecases.runs.requests import OwnPayload, Requests, RunRequest
@@ -33,8 +40,9 @@ class Successors(Requests):
         names = successors_of(run, job)
         if not names:
             return
-        if place_of(run) >= MAX_CHAIN:
-            self._refused(run, names, f"{MAX_CHAIN} runs have already followed one another", report)
+        if (chain := chain_after(run, len(names))) is None:
+            reason = f"{MAX_CHAIN} runs have followed one another, or {MAX_FOLLOWING} have followed one run"
+            self._refused(run, names, reason, report)
             return
         payload = payload_after(run, self._result(run))
         found = {name: self.parts.jobs.get(run.tenant, name) for name in names}
@@ -42,8 +50,9 @@ class Successors(Requests):
             if following is None:
                 self._refused(run, [name], f"there is no job {name}", report)
                 continue
-            request = RunRequest(author_of(run), f"after {run.run_id} {run.attempt}", run.correlation_id)
-            started = self.once(request, following, OwnPayload(literal_payload(following, payload)))
+            request = RunRequest(author_of(run, chain), f"after {run.run_id} {run.attempt}", run.correlation_id)
+            given = OwnPayload(literal_payload(following, payload))
+            started = self.once(request, following, given, deadlines=following.deadlines)
             report.add("successor_started", tenant=run.tenant, run_id=run.run_id, started=started.run_id)
 
     def _result(self, run: Run) -> object:

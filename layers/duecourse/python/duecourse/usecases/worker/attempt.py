@@ -110,6 +110,7 @@ from duecourse.usecases.worker.work_item import (
     WorkerRules,
     WorkItem,
     event_of,
+    is_event,
     start_request_of,
 )
 from duecourse.usecases.workflows.workflows import Found, Payloads, Workflows
@@ -232,12 +233,12 @@ class LaneWorker:
     def handle(self, received: ReceivedMessage, deadline: float) -> tuple[Disposition, Report]:
         """Process one message before `deadline`."""
         report = Report()
-        if self.rules.lane is None and self.effects.executions is not None and '"detail-type"' in received.body:
-            ended = self.effects.executions().ended(received, report)
-            return Disposition.ACK if ended else Disposition.RETAIN, report
         try:
             message = read_message(received.body)
         except MessageError as problem:
+            if self.rules.lane is None and self.effects.executions is not None and is_event(received.body):
+                ended = self.effects.executions().ended(received, report)
+                return Disposition.ACK if ended else Disposition.RETAIN, report
             report.counts["MessagesUnreadable"] += 1
             report.add("message_unreadable", alarming=True, message_id=received.message_id, error=str(problem))
             return Disposition.RETAIN, report
@@ -967,22 +968,22 @@ class TransitionWriter:
                 return written
             found = written.found
             if not isinstance(found, Running) or found.attempt != run.attempt:
-                return self._overtaken(item, run, found, outcome)
+                return self._overtaken(item, run, found, job, outcome)
             run = found  # its cancellation was requested during the call
         item.report.add("undecided", alarming=True, tries=MAX_FINISHES)
         return Disposition.RETAIN
 
-    def _overtaken(self, item: WorkItem, run: Running, found: Run | None, outcome: Outcome) -> Disposition:
+    def _overtaken(self, item: WorkItem, run: Running, found: Run | None, job: Job, outcome: Outcome) -> Disposition:
         """Handle an attempt that another writer has ended: the attempt's callback, which may be faster than the call's
-        response, or a worker that took over after the lease. In that case, the execution that this call has started is
-        stopped.
+        response, or a worker that took over after the lease. The execution that this call has started is stopped,
+        unless the attempt succeeded.
         """
         called_back = run.callback is not None and found is not None and found.attempt == run.attempt
         if not called_back:
             item.report.counts["FinishesRefused"] += 1
-            started = outcome.execution if isinstance(outcome, Returned) else None
-            if started is not None and self.effects.executions is not None:
-                self.effects.executions().stop(started, run, item.report)
+        started = outcome.execution if isinstance(outcome, Returned) and job.completion is Completion.END else None
+        if started is not None and self.effects.executions is not None and not isinstance(found, Succeeded):
+            self.effects.executions().stop(started, run, item.report)
         action = "called_back_early" if called_back else "finish_refused"
         item.report.add(action, alarming=not called_back, found=None if found is None else found.state)
         return Disposition.ACK

@@ -167,7 +167,8 @@ class SideEffects:
                 self._give_key_back(item, run, job)
                 return self._send_next_attempt(item, run)
             case Succeeded() | Cancelled() | Skipped():
-                self._stop_execution(run, item.report)
+                if isinstance(run, Cancelled):
+                    self._stop_execution(run, item.report)
                 self._give_key_back(item, run, job)
                 self._end(run, job, item.report)
                 self._publish(item, run, job)
@@ -208,8 +209,14 @@ class SideEffects:
 
     def _stop_execution(self, run: Run, report: Report) -> None:
         """Stop an execution that its run no longer waits for, before another run or attempt starts."""
-        if self.executions is not None and (execution := execution_to_stop(run)) is not None:
+        execution = execution_to_stop(run)
+        if execution is not None and self.executions is not None:
             self.executions().stop(execution, run, report)
+        elif execution is not None:
+            report.counts["ExecutionsNotStopped"] += 1
+            error = "this function may not stop executions"
+            of = {"tenant": run.tenant, "run_id": run.run_id, "execution": execution.id}
+            report.add("execution_not_stopped", alarming=True, error=error, **of)
 
     def _carried_by_another(self, item: WorkItem, run: Run) -> bool:
         """Return whether another message is the dead letter of a workflow's run that an evaluation made dead. If there
@@ -283,10 +290,10 @@ class SideEffects:
             report.add("job_not_paused", alarming=True, tenant=job.tenant, job_id=job.id, reason=error)
 
     def _publish(self, item: WorkItem, run: Run, job: JobSnapshot) -> None:
-        """Publish the outcome, but only for the message that wrote the record. Copies of messages are common, because
-        the API and the tick send the same ones.
+        """Publish the outcome and start the run's successors, but only for the message that wrote the record. Copies of
+        messages are common, because the API and the tick send the same ones.
         """
-        if isinstance(job, Job) and run.message_id == item.received.message_id:
+        if isinstance(job, Job) and item.carries(run):
             self.announcements.publish(run, job, item.report, item.context.lease_until - FINISH_MARGIN_SECONDS)
             if job.then:
                 self.successors().start(run, job, item.report)

@@ -34,7 +34,7 @@ AGAIN_SECONDS = 60
 service cannot be reached.
 """
 
-MAX_TRIES = 5
+MAX_TRIES = 3
 """How often an event is handled. After that, the run asks for itself within an hour."""
 
 
@@ -112,8 +112,9 @@ class FollowedExecutions:
             return False
         try:
             outcome = self.services.end_of(execution, run)
-        except ExecutionUnavailableError as problem:
-            self._unread(execution, report, str(problem), run)
+        except Exception as problem:  # noqa: BLE001 - the deadline of the run must be decided, whatever the error
+            known = isinstance(problem, ExecutionUnavailableError)
+            self._unread(execution, report, str(problem) if known else format_error(problem), run)
             return False
         if outcome is None:
             return False
@@ -124,9 +125,13 @@ class FollowedExecutions:
         return sent
 
     def stop(self, execution: Execution, run: Run, report: Report) -> None:
-        """Request the end of an execution that its run no longer waits for. A failure has no effect on the run."""
+        """Request the end of an execution that its run no longer waits for, unless it has ended. An error does not
+        affect the run.
+        """
         tenant, run_id, stopped = run.tenant, run.run_id, execution.id
         try:
+            if self.services.end_of(execution, run) is not None:
+                return
             self.services.stop(execution, run)
         except ExecutionUnavailableError as problem:
             report.counts["ExecutionsNotStopped"] += 1

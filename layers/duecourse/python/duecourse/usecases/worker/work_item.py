@@ -20,9 +20,11 @@ from duecourse.domain.runs.decision import (
     StepTurn,
     WorkflowOutcome,
 )
+from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import Failed
 from duecourse.limits import FAILED_SHARE
 from duecourse.messages import (
+    MAX_REPLACED,
     Cancel,
     CheckDeadline,
     CheckFinish,
@@ -75,6 +77,13 @@ class WorkItem:
     received_at: float = 0.0
     places: int | None = None
 
+    def carries(self, run: Run) -> bool:
+        """Return whether this message, or one that it replaces, may have written the record of the run. A message that
+        was replaced often no longer names every message before it.
+        """
+        before = [name for name, _ in self.message.replaces]
+        return run.message_id in {self.received.message_id, *before} or len(before) == MAX_REPLACED
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerRules:
@@ -118,6 +127,11 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
             return CancelAsked(request, reason or CANCELLED)
         case other:
             assert_never(other)
+
+
+def is_event(body: str) -> bool:
+    """Return whether a message that is not a run's is an event of the event bus."""
+    return '"detail-type"' in body
 
 
 def start_request_of(message: RunMessage) -> StartRequest:

@@ -39,6 +39,7 @@ from duecourse.adapters.targets.aws.names import Arns
 from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import READ_BYTES, Redaction, cut, retry_after_seconds
+from duecourse.domain.jobs.job import Completion
 from duecourse.domain.runs.rendering import render_target
 from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.executions import started_by
@@ -237,6 +238,21 @@ def attempted(
 def handed_over(what: str, call: Call, clock: Clock, request: Callable[[Deadline], Outcome]) -> Outcome:
     """Call `request` like `attempted`, for a target that only accepts a message or starts something."""
     return attempted(what, call, clock, request, longest=HANDOVER_SECONDS)
+
+
+LOST = frozenset({"timeout", "connection"})
+"""The codes of failures after which it is unknown whether a call took effect."""
+
+
+def started(what: str, call: Call, clock: Clock, request: Callable[[Deadline], Outcome]) -> Outcome:
+    """Call `request` like `handed_over`, for a target that starts an execution. If the job follows the execution, a
+    call whose response was lost is repeated once: the service recognizes the name of the attempt, and otherwise the
+    next attempt would start another execution beside this one.
+    """
+    outcome = handed_over(what, call, clock, request)
+    if call.job.completion is Completion.END and isinstance(outcome, Failed) and outcome.code in LOST:
+        return handed_over(what, call, clock, request)
+    return outcome
 
 
 def _outcome(

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from duecourse.adapters.targets.aws.aws_call import ServiceCaller, handed_over, said, wait_of
+from duecourse.adapters.targets.aws.aws_call import ServiceCaller, said, started, wait_of
 from duecourse.adapters.targets.aws.names import attempt_name
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import message_text
@@ -36,7 +36,7 @@ class EcsCaller(ServiceCaller):
         that is too large for ECS, which accepts 8,192 characters of overrides.
         """
         name = f"task {target.task_definition} on cluster {target.cluster}"
-        return handed_over(name, call, self._clock, partial(self._run, name, call, target))
+        return started(name, call, self._clock, partial(self._run, name, call, target))
 
     def _run(self, name: str, call: Call, target: EcsTarget, deadline: Deadline) -> Outcome:
         event = {"name": EVENT_VARIABLE, "value": message_text(call)}

@@ -8,11 +8,13 @@ from typing import Any, assert_never
 
 import orjson
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from duecourse.adapters.targets.aws.aws_call import HANDOVER_SECONDS, Roles, said, session_name
 from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import cut
+from duecourse.domain.runs.callbacks import TOKEN
 from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import Execution, ExecutionService, Failed, Outcome, Returned
 from duecourse.ports import ExecutionUnavailableError
@@ -24,6 +26,8 @@ _ERROR_BYTES = 1024
 _REASON = "The run in Duecourse was cancelled or has missed its deadline."
 
 Found = Mapping[str, Any]
+
+_ERRORS = (ClientError, BotoCoreError, ResponseParserError, TimeoutError)
 
 
 _CLIENTS: Mapping[ExecutionService, str] = {
@@ -48,7 +52,7 @@ class AwsExecutions:
         """Return how the execution of a run ended; None while it is active. Raises ExecutionUnavailableError."""
         try:
             found = _read(self._client_for(execution, run), execution)
-        except (ClientError, BotoCoreError, TimeoutError) as problem:
+        except _ERRORS as problem:
             raise ExecutionUnavailableError(_reason(problem)) from problem
         if found is None:
             text = f"its execution is no longer known to {execution.service}; its result is unknown"
@@ -59,7 +63,7 @@ class AwsExecutions:
         """Request the end of a run's execution. Raises ExecutionUnavailableError."""
         try:
             _stop(self._client_for(execution, run), execution)
-        except (ClientError, BotoCoreError, TimeoutError) as problem:
+        except _ERRORS as problem:
             raise ExecutionUnavailableError(_reason(problem)) from problem
 
     def _client_for(self, execution: Execution, run: Run) -> Any:
@@ -78,19 +82,25 @@ def _reason(problem: Exception) -> str:
 
 def _failed(service: ExecutionService, status: str, code: object = None, message: object = None) -> Failed:
     text = said(f"its execution ended with {status}", str(code or ""), message)
+    text, code = TOKEN.sub("(callback token)", text), code and TOKEN.sub("(callback token)", str(code))
     return Failed(cut(text, _ERROR_BYTES), code=cut(str(code or f"{service}.{status}"), 128))
 
 
 def _output(text: str | None) -> object:
-    """Return an output, which is JSON; if it is too large, the beginning of its text."""
+    """Return an output, which is JSON; its text if it is not, or if it is nested too deeply to be written again. If it
+    is too large, return the beginning of its text.
+    """
     if text is None:
         return None
-    if len(text.encode()) > MAX_OUTPUT_BYTES:
-        return {"truncated": True, "text": cut(text, MAX_OUTPUT_BYTES // 2)}
+    text = TOKEN.sub("(callback token)", text)  # a state machine may return its input
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
+        value = orjson.loads(text)
+        size = len(orjson.dumps(value))  # larger than the text, if it has numbers such as 1e15
+    except (orjson.JSONDecodeError, TypeError):  # orjson reads deeper values than it writes
+        value, size = text, len(orjson.dumps(text))
+    if size > MAX_OUTPUT_BYTES:
+        return {"truncated": True, "text": cut(text, MAX_OUTPUT_BYTES // 8)}
+    return value
 
 
 def judge_states(found: Found) -> Outcome | None:
@@ -188,7 +198,8 @@ def _read(client: Any, execution: Execution) -> Found | None:
         case ExecutionService.STATES:
             return _known("ExecutionDoesNotExist", partial(client.describe_execution, executionArn=identity))
         case ExecutionService.ECS:
-            return _first(client.describe_tasks(cluster=_cluster(identity), tasks=[identity]).get("tasks"))
+            answer = client.describe_tasks(cluster=_cluster(identity), tasks=[identity])
+            return _described(answer.get("tasks"), answer.get("failures"))
         case ExecutionService.LAMBDA:
             return _known(
                 "ResourceNotFoundException", partial(client.get_durable_execution, DurableExecutionArn=identity)
@@ -218,7 +229,8 @@ def _stop(client: Any, execution: Execution) -> None:
             assumed.terminate_job(jobId=identity, reason=_REASON)
         case ExecutionService.GLUE:
             name, _, run = identity.rpartition("/")
-            assumed.batch_stop_job_run(JobName=name, JobRunIds=[run])
+            if refused := assumed.batch_stop_job_run(JobName=name, JobRunIds=[run]).get("Errors"):
+                raise ExecutionUnavailableError(str(refused[0].get("ErrorDetail", {}).get("ErrorCode", "error")))
         case ExecutionService.CODEBUILD:
             assumed.stop_build(id=identity)
         case other:
@@ -227,6 +239,14 @@ def _stop(client: Any, execution: Execution) -> None:
 
 def _first(found: Any) -> Found | None:
     return next(iter(found or ()), None)
+
+
+def _described(tasks: Any, failures: Any) -> Found | None:
+    """Return the task; None if ECS does not know it any longer. Raises ExecutionUnavailableError."""
+    reason = next((str(each.get("reason")) for each in failures or ()), None)
+    if not tasks and reason not in (None, "MISSING"):
+        raise ExecutionUnavailableError(reason or "error")
+    return _first(tasks)
 
 
 def _cluster(arn: str) -> str:

@@ -9,9 +9,9 @@ import orjson
 from duecourse.adapters.targets.aws.aws_call import (
     ServiceCaller,
     attempted,
-    handed_over,
     redaction_of,
     said,
+    started,
     wait_of,
 )
 from duecourse.adapters.targets.aws.names import attempt_name
@@ -51,7 +51,7 @@ class LambdaCaller(ServiceCaller):
             case LambdaMode.SYNC:
                 return attempted(name, call, self._clock, partial(self._ask, name, call, target))
             case LambdaMode.ASYNC:
-                return handed_over(name, call, self._clock, partial(self._tell, call, target))
+                return started(name, call, self._clock, partial(self._tell, call, target))
 
     def _ask(self, name: str, call: Call, target: LambdaTarget, deadline: Deadline) -> Outcome:
         answer = self._client_for(wait_of(deadline)).invoke(

@@ -6,7 +6,7 @@ from functools import partial
 
 from botocore.exceptions import ClientError
 
-from duecourse.adapters.targets.aws.aws_call import ServiceCaller, handed_over, wait_of
+from duecourse.adapters.targets.aws.aws_call import ServiceCaller, started, wait_of
 from duecourse.adapters.targets.aws.names import attempt_name
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import message_text
@@ -25,7 +25,7 @@ class StateMachineCaller(ServiceCaller):
 
         The execution is named after the attempt, so an existing one was started by this attempt.
         """
-        return handed_over(f"state machine {target.machine}", call, self._clock, partial(self._start, call, target))
+        return started(f"state machine {target.machine}", call, self._clock, partial(self._start, call, target))
 
     def _start(self, call: Call, target: StepFunctionsTarget, deadline: Deadline) -> Outcome:
         name = attempt_name(call, _NAME_CHARACTERS)
@@ -42,4 +42,6 @@ class StateMachineCaller(ServiceCaller):
             arn = self._arns.arn("states", f"execution:{target.machine}:{name}")
         else:
             arn = answer["executionArn"]
-        return Returned({"execution_arn": arn}, Execution(ExecutionService.STATES, arn))
+        # Express workflows do not report their end.
+        execution = None if ":express:" in arn else Execution(ExecutionService.STATES, arn)
+        return Returned({"execution_arn": arn}, execution)
