@@ -56,17 +56,12 @@ def tickets(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
     yield ticket(
         name="maintenance-failing",
         means="dead letters could not be processed; index repair, the audit or the clean-up failed or has not "
-        "succeeded for two hours; the archive function has stopped reading its stream or has given up on a batch; "
-        "outcomes or results of runs were rejected; executions could not be read or stopped; the account's "
-        "concurrency is less than the setting; or the tick "
-        "could not run these checks.",
+        "succeeded for two hours; the archive function does not read its stream or gave up on a batch; outcomes or "
+        "results of runs were rejected; executions could not be read or stopped; the account's concurrency is less "
+        "than the setting; or these checks failed.",
         first="read the error in the log of the function. Common causes: throttling, a missing permission, a disabled "
         "rule or event source, a defect. The next invocation tries again.",
-        find="filter action in ['dead_letter_failed', 'dead_letter_unreadable', 'repair_failed', 'audit_failed', "
-        "'audit_waits', 'clean_up_failed', 'archive_failed', 'event_refused', 'result_lost', 'execution_not_read', "
-        "'execution_not_stopped', 'maintenance_silent', "
-        "'archive_stopped', 'letters_waiting', 'watch_failed', 'quota_below_setting', 'entry_not_checked', "
-        "'calendar_not_followed'] | stats count() by action, tenant, job_id, error",
+        find="filter level = 'ERROR' | stats count() by action, tenant, job_id, error",
         watches={"failures": WatchedMetric(failures(config, "maintenance"), 0)},
     )
 

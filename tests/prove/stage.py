@@ -157,6 +157,7 @@ def deployed() -> Deployed:
     rules = tuple(
         Rule(target["Arn"]["Fn::GetAtt"][0], _seconds(properties["ScheduleExpression"]))
         for properties in of_type("Events::Rule").values()
+        if "ScheduleExpression" in properties  # the other ones send events of AWS services
         for target in properties["Targets"]
     )
     integrations = {

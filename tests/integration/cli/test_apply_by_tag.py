@@ -98,7 +98,7 @@ def starting(job_id: str, *followers: str) -> dict[str, Any]:
     "documents",
     [
         (starting("etl", "report"), job("report")),
-        (starting("etl", "report"), starting("report", "mail"), job("mail", "etl")),
+        (starting("etl", "report"), starting("report", "mail"), job("mail", "tell"), job("tell")),
         (workflow("night", {"load": {"job": defined()}}) | {"then": [{"job": "report"}]}, job("report")),
     ],
 )

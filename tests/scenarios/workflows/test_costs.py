@@ -1,4 +1,4 @@
-"""A run of a workflow takes fourteen write units, four more for each job, and none for an edge."""
+"""A run of a workflow takes thirteen write units, three more for each job, and none for an edge."""
 
 import pytest
 
@@ -12,7 +12,7 @@ DENSE: Steps = dict.fromkeys(FIRST, ()) | {f"second-{number}": FIRST for number 
 
 @pytest.mark.parametrize(
     ("steps", "units", "messages"),
-    [(CHAIN, 26, 6), (DIAMOND, 30, 7), (DENSE, 94, 23)],
+    [(CHAIN, 22, 6), (DIAMOND, 25, 7), (DENSE, 73, 23)],
     ids=["chain", "diamond", "dense"],
 )
 def test_workflow_costs_of_a_run_are_its_own_units_and_those_of_its_steps(
