@@ -101,6 +101,7 @@ def test_calendars_pages_fit_and_are_accessible(
     page = open_page(console, "/nowhere")
     page.set_viewport_size({"width": width, "height": 900})
     for path in ("/calendars", "/calendars/new", f"/calendars/{name}"):
+        page.goto("about:blank")
         page.goto(f"{console.url}#{path}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         page.wait_for_load_state("networkidle")

@@ -123,8 +123,8 @@ def _faults(page: Page, url: str, paths: tuple[str, ...], width: int) -> dict[tu
     found = {}
     for theme in ("light", "dark"):
         page.evaluate("theme => localStorage.setItem('duecourse-theme', theme)", theme)
-        page.reload()
         for path in paths:
+            page.goto("about:blank")  # within one document the network is idle once, whatever is requested later
             page.goto(f"{url}#{path}")
             expect(page.get_by_role("heading", level=1)).to_be_visible()
             page.wait_for_load_state("networkidle")
