@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from duecourse.checks.jobs import PastRun, calendar_warnings, job_warnings, notify_warnings
+from duecourse.checks.jobs import PastRun, calendar_warnings, job_warnings, missing_warnings
 
 
 def test_job_warnings_runs_that_take_longer_than_the_interval_are_a_warning() -> None:
@@ -26,15 +26,17 @@ def test_job_warnings_runs_that_were_skipped_without_a_request_and_merged_ones_c
     assert job_warnings(runs[1:], None) == []
 
 
-def test_job_warnings_job_in_notify_that_does_not_exist_is_a_warning() -> None:
-    (found,) = notify_warnings(["alerts"])
+def test_job_warnings_job_in_notify_or_then_that_does_not_exist_is_a_warning() -> None:
+    (found,) = missing_warnings("notify", ["alerts"])
     assert (found.kind, found.says) == ("notify", "notify names a job that does not exist: alerts.")
-    (found,) = notify_warnings(["alerts", "pager"])
+    (found,) = missing_warnings("notify", ["alerts", "pager"])
     assert (found.says, found.facts) == (
         "notify names jobs that do not exist: alerts, pager.",
         {"missing": ["alerts", "pager"]},
     )
-    assert notify_warnings([]) == []
+    (found,) = missing_warnings("then", ["report"])
+    assert (found.kind, found.says) == ("then", "then names a job that does not exist: report.")
+    assert missing_warnings("notify", []) == []
 
 
 def test_job_warnings_calendar_without_a_date_after_60_days_is_a_warning() -> None:

@@ -61,10 +61,7 @@ def workflow(name: str, steps: Mapping[str, Any], *deliverers: str) -> dict[str,
 def test_apply_by_tag_creates_a_job_after_the_jobs_that_deliver_its_notices(
     api: ServedApi, documents: tuple[Mapping[str, Any], ...]
 ) -> None:
-    applied = apply(api, *documents)
-    assert applied.exit_code == 0, applied.output
-    again = apply(api, *documents)
-    assert (again.exit_code, f"{len(documents)} unchanged" in again.output) == (0, True), again.output
+    _assert_applied_once(api, documents)
 
 
 def test_apply_by_tag_shows_a_new_rule_whose_job_the_plan_creates(api: ServedApi) -> None:
@@ -105,10 +102,7 @@ def starting(job_id: str, *followers: str) -> dict[str, Any]:
 def test_apply_by_tag_creates_a_job_with_the_jobs_that_run_after_it(
     api: ServedApi, documents: tuple[Mapping[str, Any], ...]
 ) -> None:
-    applied = apply(api, *documents)
-    assert applied.exit_code == 0, applied.output
-    again = apply(api, *documents)
-    assert (again.exit_code, f"{len(documents)} unchanged" in again.output) == (0, True), again.output
+    _assert_applied_once(api, documents)
 
 
 def test_apply_by_tag_shows_a_new_follower_that_the_plan_creates(api: ServedApi) -> None:
@@ -123,3 +117,11 @@ def test_apply_by_tag_refuses_a_follower_that_is_not_in_the_files(api: ServedApi
     assert applied.exit_code == 1
     assert "nobody must be an existing job with" in applied.output
     assert api.written == []
+
+
+def _assert_applied_once(api: ServedApi, documents: tuple[Mapping[str, Any], ...]) -> None:
+    """Everything is created, and nothing is changed when it is applied again."""
+    applied = apply(api, *documents)
+    assert applied.exit_code == 0, applied.output
+    again = apply(api, *documents)
+    assert (again.exit_code, f"{len(documents)} unchanged" in again.output) == (0, True), again.output

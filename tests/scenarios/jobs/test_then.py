@@ -175,13 +175,7 @@ def test_then_job_that_does_not_exist_is_reported(world: World) -> None:
 def test_then_job_gets_a_large_result_from_the_store_of_results(world: World) -> None:
     add(world, "report")
     add(world, "etl", after("report"), expression=AT)
-    payloads: dict[str, object] = {}
-
-    def answer(call: Call) -> Outcome:
-        payloads[call.job.id] = call.job.payload
-        return Returned({"text": "x" * 5000})
-
-    world.caller.answer = answer
+    payloads = answering_large(world)
     world.until(NOON + 180)
     received = payloads["report"]
     assert isinstance(received, dict)
@@ -202,13 +196,7 @@ def test_then_job_of_a_run_that_the_reconciler_finds_gets_its_large_result(table
     world = Mortal(tables)
     add(world, "report")
     add(world, "etl", after("report"), expression=AT)
-    payloads: dict[str, object] = {}
-
-    def answer(call: Call) -> Outcome:
-        payloads[call.job.id] = call.job.payload
-        return Returned({"text": "x" * 5000})
-
-    world.caller.answer = answer
+    payloads = answering_large(world)
     world.until(NOON + 110)
     with world.faulty("inputs", put=failing(Killed())):
         world.until(NOON + 4800)
@@ -232,6 +220,18 @@ def test_then_rules_of_a_step_start_nothing(world: World) -> None:
     run = only_run(world)
     step = replace(run, identity=replace(run.identity, workflow="night@1"))
     assert successors_of(step, job(id="etl", then=(after("report"),))) == []
+
+
+def answering_large(world: World) -> dict[str, object]:
+    """The payloads of the jobs whose calls will get a large response."""
+    payloads: dict[str, object] = {}
+
+    def answer(call: Call) -> Outcome:
+        payloads[call.job.id] = call.job.payload
+        return Returned({"text": "x" * 5000})
+
+    world.caller.answer = answer
+    return payloads
 
 
 def only_run(world: World) -> Succeeded:

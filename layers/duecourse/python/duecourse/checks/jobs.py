@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from statistics import median
+from typing import Literal
 
 from duecourse.checks.check import span
 
@@ -81,33 +82,18 @@ def job_warnings(runs: Sequence[PastRun], interval: float | None) -> list[JobWar
     return found
 
 
-def notify_warnings(missing: Sequence[str]) -> list[JobWarning]:
-    """Return the warning about a job whose `notify` names these jobs, which do not exist."""
+def missing_warnings(field: Literal["notify", "then"], missing: Sequence[str]) -> list[JobWarning]:
+    """Return the warning about a job whose `notify` or `then` names these jobs, which do not exist."""
     if not missing:
         return []
     names = ", ".join(missing)
     does = "a job that does" if len(missing) == 1 else "jobs that do"
+    lost = {"notify": "these notices are lost", "then": "nothing runs after this job"}[field]
     return [
         JobWarning(
-            "notify",
-            f"notify names {does} not exist: {names}.",
-            "Create it, or correct notify; until then these notices are lost.",
-            {"missing": list(missing)},
-        )
-    ]
-
-
-def then_warnings(missing: Sequence[str]) -> list[JobWarning]:
-    """Return the warning about a job whose `then` names these jobs, which do not exist."""
-    if not missing:
-        return []
-    names = ", ".join(missing)
-    does = "a job that does" if len(missing) == 1 else "jobs that do"
-    return [
-        JobWarning(
-            "then",
-            f"then names {does} not exist: {names}.",
-            "Create it, or correct then; until then nothing runs after this job.",
+            field,
+            f"{field} names {does} not exist: {names}.",
+            f"Create it, or correct {field}; until then {lost}.",
             {"missing": list(missing)},
         )
     ]

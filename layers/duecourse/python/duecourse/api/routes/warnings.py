@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.request import Request
 from duecourse.api.routes.jobs import job_id_in
-from duecourse.checks.jobs import LAST_RUNS, PastRun, calendar_warnings, job_warnings, notify_warnings, then_warnings
+from duecourse.checks.jobs import LAST_RUNS, PastRun, calendar_warnings, job_warnings, missing_warnings
 from duecourse.domain.jobs.calendars import copies_of
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.document import RunFilter
@@ -57,8 +57,8 @@ def get_job_warnings(api: Api, request: Request, parameters: Mapping[str, str]) 
     today = datetime.fromtimestamp(now, UTC).date()
     found = [
         *job_warnings(past, _interval(job, now)),
-        *notify_warnings(_missing(api, job, [rule.to.job for rule in job.notify])),
-        *then_warnings(_missing(api, job, [rule.job for rule in job.then])),
+        *missing_warnings("notify", _missing(api, job, [rule.to.job for rule in job.notify])),
+        *missing_warnings("then", _missing(api, job, [rule.job for rule in job.then])),
         *chain.from_iterable(calendar_warnings(each.id, each.exclude, today) for each in copies_of(job.exclude)),
     ]
     items = [JobWarningAnswer(kind=each.kind, says=each.says, do=each.do, facts=dict(each.facts)) for each in found]  # type: ignore[typeddict-item]
