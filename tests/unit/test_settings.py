@@ -109,6 +109,7 @@ RECONCILE = {
     "DUECOURSE_DEAD_LETTER_QUEUE_URL": "https://sqs.example/dead",
     "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
     "DUECOURSE_BUS_NAME": "duecourse",
+    "DUECOURSE_RESULTS_BUCKET": "results",
 } | QUEUES
 REPAIR = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS_NAME"} | {
     "DUECOURSE_REPAIR_HOURS": "24",
