@@ -192,6 +192,7 @@ def test_execute_logs_and_counts_the_work_of_a_worker(
     (line,) = [each for each in written if each.get("action") == "run_settled"]
     assert (line["level"], line["run_id"], line["state"]) == ("INFO", str(run.name), "SUCCEEDED")
     assert (line["tenant"], line["job_id"], line["function_name"]) == (made.tenant, made.id, Context().function_name)
+    assert sum(line["delays"].values()) == pytest.approx(line["lateness_seconds"], abs=0.01)
     metrics, by_lane, balance, by_target = [each for each in written if "_aws" in each]
     assert (balance["lane"], balance["FailuresBeyond"]) == ("normal", [-0.4])
     assert (metrics["function"], by_lane["lane"]) == ("execute", "normal")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from duecourse.domain.runs.states import Run, Running
 
@@ -53,3 +53,9 @@ def delays_of(run: Run) -> Delays | None:
         parts.append(round(reached - at, 3))
         at = reached
     return Delays(*parts)
+
+
+def facts_of(run: Run) -> dict[str, float] | None:
+    """Return the parts of a run's lateness by name, in seconds; None if they are not known."""
+    delays = delays_of(run)
+    return None if delays is None else asdict(delays)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.jobs.job import TIMED_GATES
-from duecourse.domain.runs.delays import delays_of
+from duecourse.domain.runs.delays import facts_of
 from duecourse.domain.runs.executions import execution_of
 from duecourse.domain.runs.states import (
     Queued,
@@ -73,8 +73,7 @@ def run_document(run: Run) -> dict[str, Any]:
 def _delays(run: Run) -> dict[str, Any] | None:
     if run.attempts is None or run.attempts.received_at is None:  # most runs are not late
         return None
-    delays = delays_of(run)
-    return None if delays is None else asdict(delays)
+    return facts_of(run)
 
 
 def _execution(run: Run) -> dict[str, Any] | None:

@@ -44,7 +44,7 @@ from duecourse.domain.runs.decision import (
     Transition,
     Withdraw,
 )
-from duecourse.domain.runs.delays import LATE_SECONDS, explained
+from duecourse.domain.runs.delays import LATE_SECONDS, explained, facts_of
 from duecourse.domain.runs.executions import check_at, execution_of
 from duecourse.domain.runs.overlap import Skip, Wait, latest, wait_queue_of
 from duecourse.domain.runs.rendering import with_its_key
@@ -871,6 +871,8 @@ class TransitionWriter:
         write = partial(self.parts.runs.write, run, previous)
         if conflict := write() if retry is None else retry.until_deadline(write, partial(_not_written, report)):
             return conflict
+        attempts = run.attempts
+        late = {} if attempts is None or attempts.received_at is None else {"delays": facts_of(run)}
         report.add(
             "run_skipped" if isinstance(run, Skipped) else "run_settled",
             alarming=isinstance(run, Dead),
@@ -881,6 +883,7 @@ class TransitionWriter:
             code=run.code,
             error=run.error,
             asked=item.message.command.kind,
+            **late,
         )
         # A record of another generation belongs to a deleted job of the same id.
         before = None if previous is None or previous.generation != run.generation else previous
