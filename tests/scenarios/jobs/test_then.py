@@ -13,6 +13,7 @@ from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from duecourse.testing.faults import Fault, failing, lost
 from duecourse.usecases.runs.commands import NotDeadError
+from duecourse.usecases.runs.successors import MAX_RESULT_BYTES
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.world import Killed, Mortal, World
@@ -55,6 +56,7 @@ def test_then_job_runs_after_a_success_with_its_result(world: World) -> None:
             "run_id": first.run_id,
             "state": "SUCCEEDED",
             "result": {"rows": 3},
+            "result_bytes": None,
             "result_location": None,
             "error": None,
             "code": None,
@@ -182,6 +184,19 @@ def test_then_job_gets_a_large_result_from_the_store_of_results(world: World) ->
     assert received["result"] == {"text": "x" * 5000}
 
 
+def test_then_jobs_share_the_room_for_a_large_result(world: World) -> None:
+    """A result is copied into the payload of each run that starts, so their number must not multiply its size."""
+    names = [f"report-{number}" for number in range(3)]
+    for name in names:
+        add(world, name)
+    add(world, "etl", *map(after, names), expression=AT)
+    payloads = answering_large(world, MAX_RESULT_BYTES // 2)
+    world.until(NOON + 180)
+    received = payloads[names[0]]
+    assert isinstance(received, dict)
+    assert (received["result"], received["result_bytes"] > MAX_RESULT_BYTES // 2) == (None, True)
+
+
 def test_then_job_runs_although_its_start_was_refused_until_the_message_was_replaced(world: World) -> None:
     add(world, "report")
     add(world, "etl", after("report", ThenOn.ANY), expression=AT)
@@ -222,13 +237,13 @@ def test_then_rules_of_a_step_start_nothing(world: World) -> None:
     assert successors_of(step, job(id="etl", then=(after("report"),))) == []
 
 
-def answering_large(world: World) -> dict[str, object]:
+def answering_large(world: World, size: int = 5000) -> dict[str, object]:
     """The payloads of the jobs whose calls will get a large response."""
     payloads: dict[str, object] = {}
 
     def answer(call: Call) -> Outcome:
         payloads[call.job.id] = call.job.payload
-        return Returned({"text": "x" * 5000})
+        return Returned({"text": "x" * size})
 
     world.caller.answer = answer
     return payloads

@@ -271,7 +271,24 @@ def test_execution_that_cannot_be_read_for_any_reason_does_not_outlive_its_deadl
     following(world, completion_seconds=1800)
     with world.faulty("executions", end_of=failing(TypeError("Recursion limit reached"))):
         world.until(NOON + 120 + 1800 + 60)
-    assert the_run(world).code == "callback.timeout"
+        assert (the_run(world).state, the_run(world).attempt) == (RunState.WAITING, 2)
+    assert actions(world).count("execution_not_stopped") == 1
+    assert world.count("ExecutionsNotStopped") == 1
+
+
+def test_execution_that_cannot_be_recorded_is_counted(world: World) -> None:
+    with world.faulty("execution_store", put=failing(OSError("throttled"))):
+        following(world)
+    assert "execution_not_recorded" in actions(world)
+    assert world.count("ExecutionsUnread") == 1
+
+
+def test_execution_event_of_an_unknown_form_is_an_unreadable_message(world: World) -> None:
+    rules = WorkerRules(None, world.wheel.max_receive_count, world.settings.run_retention_days)
+    worker = world.wiring().worker(rules, world.wheel, world.caller)
+    body = '{"detail-type": "Object Created", "source": "aws.s3", "detail": {}}'
+    disposition, report = worker.handle(ReceivedMessage("e", "", 1, "ends", body), world.clock.now() + 100)
+    assert (disposition, report.counts["MessagesUnreadable"]) == (Disposition.RETAIN, 1)
 
 
 def test_execution_of_a_run_that_the_reconciler_ends_is_reported(tables: Tables) -> None:

@@ -255,7 +255,7 @@ def check_step(request: Request, job: Job | Draft) -> None:
     _check(request, job.tags, f"The job {job.id}", frozenset({WRITE}))
 
 
-def check_notified(
+def check_started(
     api: Api,
     request: Request,
     draft: Draft,

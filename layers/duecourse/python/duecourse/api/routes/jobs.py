@@ -14,7 +14,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from duecourse.api.answers import Document, Millisecond, PageAnswer, job_document
-from duecourse.api.api import Answer, Api, check_notified, check_tags, listed_tag, page_answer, route
+from duecourse.api.api import Answer, Api, check_started, check_tags, listed_tag, page_answer, route
 from duecourse.api.bodies.definition_body import JobBody
 from duecourse.api.bodies.job_answer import (
     FIRST_CHANGES,
@@ -267,7 +267,7 @@ def new_draft(api: Api, request: Request, value: Any) -> Draft:
     )
     draft = validate_draft(value, None, None, "invalid-job", read)
     check_tags(request, draft.tags)
-    check_notified(api, request, draft, None)
+    check_started(api, request, draft, None)
     return draft
 
 
@@ -525,7 +525,7 @@ def _own_draft(api: Api, request: Request, job_id: str, value: Any, job: Job | N
 
     draft = validate_draft(value, job_id, job, "invalid-job", read)
     check_tags(request, draft.tags)
-    check_notified(api, request, draft, job)
+    check_started(api, request, draft, job)
     graph = None if job is None else api.jobs.membership.graph(job)
     if graph is not None:
         found = result_faults(draft.payload, graph.steps[graph.of_jobs[job_id]].id, graph)

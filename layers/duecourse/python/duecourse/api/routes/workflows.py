@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from pydantic import AfterValidator, Field
 
 from duecourse.api.answers import PageAnswer, RunAnswer, run_document
-from duecourse.api.api import Answer, Api, check_notified, check_released, check_step, route
+from duecourse.api.api import Answer, Api, check_released, check_started, check_step, route
 from duecourse.api.bodies.definition_body import JobName, WorkflowBody
 from duecourse.api.bodies.models import UNIQUE, Body, each_once
 from duecourse.api.bodies.validation import read_body, read_workflow, validate_draft
@@ -88,7 +88,7 @@ def put_workflow(api: Api, request: Request, parameters: Mapping[str, str]) -> A
     draft = replace(_spread(api, request, draft, before), budget=request.budget)
     if request.tags is not None:
         draft = replace(draft, reach=partial(check_step, request))
-        _check_notified(api, request, workflow_id, draft, before)
+        _check_started(api, request, workflow_id, draft, before)
         expected = replace(expected, seen=check_released(api, request, before, draft))
     if dry:
         return _put("workflow_looked_at", api.workflows.look(request.tenant, workflow_id, draft, before), dry=True)
@@ -218,20 +218,18 @@ def _spread(api: Api, request: Request, draft: WorkflowDraft, before: Workflow |
     return replace(draft, definition=lambda graph: replace(draft.definition(graph), spread=spread))
 
 
-def _check_notified(
-    api: Api, request: Request, workflow_id: str, draft: WorkflowDraft, before: Workflow | None
-) -> None:
+def _check_started(api: Api, request: Request, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> None:
     """Check the jobs that deliver the notices about the workflow and about the jobs that are defined with it. Raises
     Problem (403).
     """
     written = {workflow_id, *draft.inline}
-    check_notified(api, request, draft.definition(""), None if before is None else before.job, written=written)
+    check_started(api, request, draft.definition(""), None if before is None else before.job, written=written)
     notifying = [step for step in draft.steps if step.job_id in draft.inline and draft.inline[step.job_id].notify]
     names = [step.job_id for step in notifying]
     stored = api.workflows.parts.workflows.jobs(request.tenant, names) if notifying else {}
     for step in notifying:
         job, place = draft.inline[step.job_id], ("jobs", step.id, "job")
-        check_notified(api, request, job, stored.get(step.job_id), place=place, written=written)
+        check_started(api, request, job, stored.get(step.job_id), place=place, written=written)
 
 
 def _cost(value: Any) -> int:

@@ -691,10 +691,10 @@ class JobDefinition(CommonDefinition):
     completion: Completion = Completion.RESPONSE
     # the called program needs time to start; a month is sufficient for work by people
     completion_seconds: Annotated[
-        int, Ge(10), Le(MAX_COMPLETION_SECONDS), Rule(rules.needs_a_callback), Rule(rules.above_timeout), Default(None)
+        int, Ge(10), Le(MAX_COMPLETION_SECONDS), Rule(rules.needs_a_wait), Rule(rules.above_timeout), Default(None)
     ] = COMPLETION_SECONDS
     # each heartbeat costs a request and a write, and a slow request must not end the run
-    heartbeat_seconds: Annotated[int | None, Ge(5), Le(DAY_SECONDS), Rule(rules.needs_a_callback)] = None
+    heartbeat_seconds: Annotated[int | None, Ge(5), Le(DAY_SECONDS), Rule(rules.needs_a_wait)] = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     precision: Annotated[Precision, Default(lambda _given, stage: stage.default_precision.value)] = Precision.SECOND
     concurrency: Annotated[

@@ -62,8 +62,8 @@ def sets_the_schedule(every: int, given: Given, _stage: Stage) -> str | None:
     return "determines when the job is due; set schedule to null, or remove this field"
 
 
-def needs_a_callback(_seconds: int, given: Given, _stage: Stage) -> str | None:
-    """Reject limits of the wait for a callback if there is none."""
+def needs_a_wait(_seconds: int, given: Given, _stage: Stage) -> str | None:
+    """Reject limits of the wait after the call if a run does not wait."""
     if given.get("completion") != Completion.RESPONSE:
         return None
     return "applies only to jobs that wait after their call; set completion to callback or end, or remove this field"

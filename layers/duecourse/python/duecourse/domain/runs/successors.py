@@ -77,6 +77,7 @@ def payload_after(run: Run, result: object) -> dict[str, Any]:
         "run_id": run.run_id,
         "state": run.state.value,
         "result": result,
+        "result_bytes": run.result_bytes if isinstance(run, Succeeded) else None,
         "result_location": run.result_location if isinstance(run, Succeeded) else None,
         "error": run.error,
         "code": run.code,

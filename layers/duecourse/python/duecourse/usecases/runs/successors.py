@@ -24,7 +24,9 @@ from duecourse.usecases.report import Report
 from duecourse.usecases.runs.requests import OwnPayload, Requests, RunRequest
 
 MAX_RESULT_BYTES = 180 * 1024
-"""The largest result that a payload contains. A request is stored as one item, and sent in one message."""
+"""The largest result that a payload contains, over all runs that one run starts: each has its own copy in the table, at
+a write unit per KB. A request is stored as one item.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Successors(Requests):
             reason = f"{MAX_CHAIN} runs have followed one another, or {MAX_FOLLOWING} have followed one run"
             self._refused(run, names, reason, report)
             return
-        payload = payload_after(run, self._result(run))
+        payload = payload_after(run, self._result(run, MAX_RESULT_BYTES // len(names)))
         found = {name: self.parts.jobs.get(run.tenant, name) for name in names}
         for name, following in found.items():
             if following is None:
@@ -55,11 +57,11 @@ class Successors(Requests):
             started = self.once(request, following, given, deadlines=following.deadlines)
             report.add("successor_started", tenant=run.tenant, run_id=run.run_id, started=started.run_id)
 
-    def _result(self, run: Run) -> object:
-        """Return the result of a run; None if it is too large for a payload, or stored elsewhere."""
+    def _result(self, run: Run, most: int) -> object:
+        """Return the result of a run; None if it has more than `most` bytes, or is stored elsewhere."""
         if not isinstance(run, Succeeded) or run.result_key is None:
             return run.result if isinstance(run, Succeeded) else None
-        if (run.result_bytes or 0) > MAX_RESULT_BYTES or (document := self.results.get(run.result_key)) is None:
+        if (run.result_bytes or 0) > most or (document := self.results.get(run.result_key)) is None:
             return None
         return orjson.loads(document)
 

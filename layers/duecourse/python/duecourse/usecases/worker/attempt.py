@@ -110,7 +110,6 @@ from duecourse.usecases.worker.work_item import (
     WorkerRules,
     WorkItem,
     event_of,
-    is_event,
     start_request_of,
 )
 from duecourse.usecases.workflows.workflows import Found, Payloads, Workflows
@@ -236,9 +235,9 @@ class LaneWorker:
         try:
             message = read_message(received.body)
         except MessageError as problem:
-            if self.rules.lane is None and self.effects.executions is not None and is_event(received.body):
-                ended = self.effects.executions().ended(received, report)
-                return Disposition.ACK if ended else Disposition.RETAIN, report
+            events = self.effects.executions if self.rules.lane is None else None
+            if events is not None and (disposition := events().ended(received, report)) is not None:
+                return disposition, report
             report.counts["MessagesUnreadable"] += 1
             report.add("message_unreadable", alarming=True, message_id=received.message_id, error=str(problem))
             return Disposition.RETAIN, report

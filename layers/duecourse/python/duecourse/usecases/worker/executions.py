@@ -1,8 +1,8 @@
 """Follows the executions that calls have started in AWS services until their end (`completion: end`).
 
-The event bus reports an end to the queue of callbacks. The service is then asked for the result, and a message
-completes or fails the run, like that of a program. Once an hour, and at its deadlines, a run asks for itself, in case
-the event was lost.
+The event bus reports an end to the queue of callbacks. The worker then reads the result from the service, and a message
+completes or fails the run, like that of a program. The execution is also read once an hour and at the deadlines of its
+run, in case the event was lost.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from duecourse.ports import Executions, ExecutionUnavailableError
 from duecourse.stores.executions import ExecutionStore
 from duecourse.usecases.forwarder import Forwarder
 from duecourse.usecases.report import Report, format_error
-from duecourse.usecases.worker.work_item import ReceivedMessage
+from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage
 from duecourse.usecases.write_retry import WriteRetry
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ service cannot be reached.
 """
 
 MAX_TRIES = 3
-"""How often an event is handled. After that, the run asks for itself within an hour."""
+"""How often an event is handled. After that, the execution is read within an hour."""
 
 
 def read_end(body: str) -> Execution | None:
@@ -56,8 +56,8 @@ class FollowedExecutions:
     services: Executions
 
     def follow(self, execution: Execution, run: Running, report: Report, *, until: float) -> None:
-        """Record which run waits for an execution; retried until an instant (UTC seconds). After an error, the run
-        notices the end when it asks for itself.
+        """Record which run waits for an execution; retried until an instant (UTC seconds). After an error, the end
+        is noticed by the hourly read.
         """
         deadlines = run.deadlines
         last = self.parts.clock.now() if deadlines is None else deadlines.waiting_until
@@ -67,27 +67,27 @@ class FollowedExecutions:
                 lambda: self._store.put(execution, run, expires_at=int(last) + DAY_SECONDS), lambda _: None
             )
         except Exception as problem:  # noqa: BLE001 - whatever the error, the end of the call must be recorded
+            report.counts["ExecutionsUnread"] += 1
             report.add("execution_not_recorded", alarming=True, run_id=run.run_id, error=format_error(problem))
 
-    def ended(self, received: ReceivedMessage, report: Report) -> bool:
-        """Handle an event about the end of an execution. Return whether it is settled: otherwise it comes again."""
+    def ended(self, received: ReceivedMessage, report: Report) -> Disposition | None:
+        """Handle an event about the end of an execution. Return None for a message that is no such event."""
         execution = read_end(received.body)
         if execution is None:
-            report.add("execution_ignored", alarming=True, reason="not an event about the end of an execution")
-            return True
+            return None
         try:
             settled = self._settle(execution, report)
         except Exception as problem:  # noqa: BLE001 - an error of one message must not fail the others
             self._unread(execution, report, format_error(problem))
             settled = False
         if settled:
-            return True
+            return Disposition.ACK
         if received.receive_count >= MAX_TRIES:
             reason = f"no run waits for it, or it could not be read, {MAX_TRIES} times"
             report.add("execution_ignored", execution=execution.id, reason=reason)
-            return True
+            return Disposition.ACK
         self.forwarder.postpone(received.receipt, AGAIN_SECONDS)
-        return False
+        return Disposition.RETAIN
 
     def _settle(self, execution: Execution, report: Report) -> bool:
         """Return whether the message for the run of an execution was sent, or is not needed."""
@@ -113,8 +113,7 @@ class FollowedExecutions:
         try:
             outcome = self.services.end_of(execution, run)
         except Exception as problem:  # noqa: BLE001 - the deadline of the run must be decided, whatever the error
-            known = isinstance(problem, ExecutionUnavailableError)
-            self._unread(execution, report, str(problem) if known else format_error(problem), run)
+            self._unread(execution, report, _text(problem), run)
             return False
         if outcome is None:
             return False
@@ -133,9 +132,9 @@ class FollowedExecutions:
             if self.services.end_of(execution, run) is not None:
                 return
             self.services.stop(execution, run)
-        except ExecutionUnavailableError as problem:
+        except Exception as problem:  # noqa: BLE001 - the run has ended, and its next attempt must start
             report.counts["ExecutionsNotStopped"] += 1
-            error = str(problem)
+            error = _text(problem)
             report.add(
                 "execution_not_stopped", alarming=True, tenant=tenant, run_id=run_id, execution=stopped, error=error
             )
@@ -152,6 +151,10 @@ class FollowedExecutions:
     @property
     def _store(self) -> ExecutionStore:
         return self.parts.executions
+
+
+def _text(problem: Exception) -> str:
+    return str(problem) if isinstance(problem, ExecutionUnavailableError) else format_error(problem)
 
 
 def _command(outcome: Outcome) -> Command:

@@ -129,11 +129,6 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
             assert_never(other)
 
 
-def is_event(body: str) -> bool:
-    """Return whether a message that is not a run's is an event of the event bus."""
-    return '"detail-type"' in body
-
-
 def start_request_of(message: RunMessage) -> StartRequest:
     """Return the start request of a message. A redrive refers to the attempt that died, if any had started, and
     requests the next one.

@@ -240,18 +240,22 @@ def handed_over(what: str, call: Call, clock: Clock, request: Callable[[Deadline
     return attempted(what, call, clock, request, longest=HANDOVER_SECONDS)
 
 
-LOST = frozenset({"timeout", "connection"})
+_RESPONSE_LOST = frozenset({"timeout", "connection"})
 """The codes of failures after which it is unknown whether a call took effect."""
 
 
 def started(what: str, call: Call, clock: Clock, request: Callable[[Deadline], Outcome]) -> Outcome:
     """Call `request` like `handed_over`, for a target that starts an execution. If the job follows the execution, a
     call whose response was lost is repeated once: the service recognizes the name of the attempt, and otherwise the
-    next attempt would start another execution beside this one.
+    next attempt would start another execution beside this one. The two calls share the timeout of the attempt, whose
+    lease ends soon afterwards.
     """
-    outcome = handed_over(what, call, clock, request)
-    if call.job.completion is Completion.END and isinstance(outcome, Failed) and outcome.code in LOST:
+    if call.job.completion is not Completion.END:
         return handed_over(what, call, clock, request)
+    longest = min(HANDOVER_SECONDS, call.timeout_seconds / 2)
+    outcome = attempted(what, call, clock, request, longest=longest)
+    if isinstance(outcome, Failed) and outcome.code in _RESPONSE_LOST:
+        return attempted(what, call, clock, request, longest=longest)
     return outcome
 
 

@@ -23,7 +23,7 @@ MAX_OUTPUT_BYTES = 200 * 1024
 """The largest output that is kept whole. A message has at most 256 KB, and JSON strings grow by escapes."""
 
 _ERROR_BYTES = 1024
-_REASON = "The run in Duecourse was cancelled or has missed its deadline."
+_REASON = "The run in Duecourse no longer waits for the end of this execution."
 
 Found = Mapping[str, Any]
 
