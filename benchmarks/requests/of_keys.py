@@ -15,7 +15,7 @@ from tests.support.jobs import NOON
 if TYPE_CHECKING:
     from benchmarks.requests.measure import Desk
 
-TEXT = key_text("default", "k" * 64)
+TEXT = key_text("default", "k" * 32)
 SPARE = 10
 """The number of keys that the tenant may still create."""
 
@@ -32,7 +32,7 @@ def of_keys() -> Iterator[Case]:
 def store_keys(desk: Desk) -> None:
     """Store the tenant's keys; the first one starts the job `often`."""
     for number in range(MAX_KEYS - SPARE):
-        _store(desk, f"{number:02}" * 16 if number else "k" * 64)
+        _store(desk, f"{number:02}" * 16 if number else "k" * 32)
 
 
 def _store(desk: Desk, secret: str) -> ApiKey:
