@@ -290,7 +290,17 @@ class Gates:
     def _starting(self, ticket: Ticket, admitted: Admitted) -> Starting[Any]:
         start, key, limit, stored = admitted.start, ticket.key, ticket.limit, ticket.stored
         now, draw = self.clock.now(), self.randomness.draw()
-        return Starting(start.run, start.continued, key, limit, stored, admitted.waited, GATE_HOLD_SECONDS, now, draw)
+        return Starting(
+            run=start.run,
+            continued=start.continued,
+            key=key,
+            limit=limit,
+            stored=stored,
+            waited=admitted.waited,
+            hold_seconds=GATE_HOLD_SECONDS,
+            now=now,
+            draw=draw,
+        )
 
 
 def _limit(gate: AnyGate, key: str, job: Job, limits: KeyLimit | None) -> tuple[Any, bool]:

@@ -196,15 +196,15 @@ def create_key(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
     own = read_key(request)
     body = read_body(request, KeyBody, kind="invalid-key")
     draft = ApiKeyDraft(
-        body.scope.removeprefix("run:"),
-        body.description,
-        body.expires_in_days,
-        body.requests_per_minute,
-        body.debounce_seconds,
-        body.debounce_key,
-        body.signed,
-        frozenset(body.events),
-        body.deduplicate_key,
+        job_id=body.scope.removeprefix("run:"),
+        description=body.description,
+        days=body.expires_in_days,
+        requests_per_minute=body.requests_per_minute,
+        debounce_seconds=body.debounce_seconds,
+        debounce_key=body.debounce_key,
+        signed=body.signed,
+        events=frozenset(body.events),
+        deduplicate_key=body.deduplicate_key,
     )
     asked = asdict(draft)
     # Without these fields, the digest is that of earlier releases.

@@ -42,16 +42,16 @@ def recorded(run: Run) -> Recorded:
     """Return the occurrences of a run's record."""
     through = run.occurrence if run.through is None else run.through
     return Recorded(
-        run.occurrence,
-        through,
-        run.due,
-        run.lane,
-        run.attempt > 0,
-        run.caught_up,
-        run.state,
-        run.reason,
-        run.name.backfilled,
-        run.lease_until if isinstance(run, Running) else None,
+        occurrence=run.occurrence,
+        through=through,
+        due=run.due,
+        lane=run.lane,
+        ran=run.attempt > 0,
+        caught_up=run.caught_up,
+        state=run.state,
+        reason=run.reason,
+        backfilled=run.name.backfilled,
+        lease_until=run.lease_until if isinstance(run, Running) else None,
     )
 
 

@@ -114,18 +114,18 @@ class KeyLimitsInUse:
         for gate in gates:
             shown |= gate.document(states[gate.name], now)
         return KeyStatus(
-            key,
-            self.parts.jobs.key_limits.get(tenant, key),
-            {lock.holder: run for lock, run in self.overlaps.holders(tenant, key).values()},
-            self.parts.wait_queues.length(tenant, queue, limit=MAX_COUNTED),
-            self.parts.wait_queues.waiting(tenant, queue, limit=MAX_SHOWN),
-            {
+            key=key,
+            stored=self.parts.jobs.key_limits.get(tenant, key),
+            active={lock.holder: run for lock, run in self.overlaps.holders(tenant, key).values()},
+            waiting=self.parts.wait_queues.length(tenant, queue, limit=MAX_COUNTED),
+            first=self.parts.wait_queues.waiting(tenant, queue, limit=MAX_SHOWN),
+            at_gates={
                 gate.name: [run for run in waiting if run.wait is not None and run.wait.gate == gate.name]
                 for gate in gates
             },
-            max(pauses) if max(pauses) > now else None,
-            shown,
-            all(gate.unused(states[gate.name]) for gate in gates),
+            paused_until=max(pauses) if max(pauses) > now else None,
+            shown=shown,
+            quiet=all(gate.unused(states[gate.name]) for gate in gates),
         )
 
     def _waiting(self, tenant: str) -> list[Queued | Retrying]:

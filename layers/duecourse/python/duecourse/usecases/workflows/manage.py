@@ -371,10 +371,30 @@ class ManageWorkflows:
         tenant, workflow_id = claims.tenant, claims.workflow
         found = self._checked(tenant, workflow_id, draft, before)
         if expected == ANYTHING or not draft.inline:
-            return self._written(claims, draft, before, expected, None, found, correlation_id, by, written)
+            return self._written(
+                claims=claims,
+                draft=draft,
+                before=before,
+                expected=expected,
+                reserved=None,
+                found=found,
+                correlation_id=correlation_id,
+                by=by,
+                written=written,
+            )
         reserved = self._reserve(tenant, workflow_id, draft, before, expected)
         try:
-            return self._written(claims, draft, before, expected, reserved, found, correlation_id, by, written)
+            return self._written(
+                claims=claims,
+                draft=draft,
+                before=before,
+                expected=expected,
+                reserved=reserved,
+                found=found,
+                correlation_id=correlation_id,
+                by=by,
+                written=written,
+            )
         finally:
             self.parts.jobs.release(tenant, workflow_id, reserved)
 
@@ -401,6 +421,7 @@ class ManageWorkflows:
 
     def _written(
         self,
+        *,
         claims: Claims,
         draft: WorkflowDraft,
         before: Workflow | None,
