@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -75,11 +76,18 @@ def of_runs() -> Iterator[Case]:
     yield get(payload, "the results of 20 upstream steps", f"/v1/runs/m0999.{AT}/payload")
     yield get("POST /v1/runs/{run_id}/cancel", "a run that waits", f"/v1/runs/waiting.{AT}/cancel", 202)
     yield get("POST /v1/runs/{run_id}/redrive", "20 attempts", f"/v1/runs/dying.{AT}/redrive", 202)
+    yield Case("PATCH /v1/runs/{run_id}", "a payload of 200 KB", _reschedule, 200)
     discard = "POST /v1/runs/{run_id}/discard"
     yield get(discard, "20 attempts", f"/v1/runs/dying.{AT}/discard", 200)
     mark = "POST /v1/runs/{run_id}/mark-succeeded"
     yield send(mark, "a run that waits", lambda: {"reason": "x" * 500}, f"/v1/runs/waiting.{AT}/mark-succeeded", 202)
     yield from _callbacks()
+
+
+def _reschedule(desk: Desk) -> Event:
+    event = compact("POST", "/v1/jobs/often/run", {"delay_seconds": 7200, "payload": 1})
+    run_id = json.loads(desk.answer(event)["body"])["id"]
+    return compact("PATCH", f"/v1/runs/{run_id}", {"delay_seconds": 9000, "payload": desk.another(LARGE)})
 
 
 FILTER = {"kind": "redrive", "error": NONE_SUCH}

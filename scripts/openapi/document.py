@@ -46,6 +46,7 @@ _STATES = frozenset(
         "run-ended",
         "attempt-over",
         "not-dead",
+        "not-delayed",
         "not-waiting",
         "nothing-to-redrive",
         "job-deleted",

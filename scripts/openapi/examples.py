@@ -63,6 +63,7 @@ from duecourse.api.routes.operations import (
     OperationsAnswer,
 )
 from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseManyBody, ResumeBody, ResumeManyBody
+from duecourse.api.routes.rescheduling import RescheduleBody
 from duecourse.api.routes.runs import CancelledRunsAnswer, CancelRunsBody, ExplainedAnswer, RunPayloadAnswer
 from duecourse.api.routes.service import (
     HealthAnswer,
@@ -564,6 +565,10 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
         "look first": {"state": ["QUEUED", "RETRYING"], "tag": "billing", "dry_run": True},
     },
     MarkSucceededBody: {"its callback was lost": {"reason": "the report arrived; the callback was lost"}},
+    RescheduleBody: {
+        "two hours later": {"delay_seconds": 7200},
+        "another payload": {"payload": {"to": "bob@example.com"}},
+    },
     DiscardBody: {"handled": {"note": "sent again from the shop"}},
     OperationBody: {
         "dead runs since midnight": {"kind": "redrive", "since": "2026-11-21T00:00:00Z", "per_minute": 60},

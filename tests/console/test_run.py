@@ -66,6 +66,20 @@ def test_run_page_discards_a_dead_run_with_a_note(
     expect(page.get_by_text("DEAD", exact=True)).to_be_visible()
 
 
+def test_run_page_reschedules_a_delayed_run(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    _job(scheduler, schedule=None)
+    run = scheduler.client.run_job("export", delay_seconds=7200)
+    page = open_page(console, f"/runs/{run.id}")
+    page.get_by_role("button", name="Reschedule").click()
+    dialog = page.get_by_role("dialog", name="Reschedule the run?")
+    dialog.get_by_label("Time").fill("23:30:00")
+    dialog.get_by_role("button", name="Reschedule").click()
+    expect(page.get_by_text("The run was rescheduled.")).to_be_visible()
+    expect(page.get_by_text("23:30:00").first).to_be_visible()
+    assert scheduler.client.get_run(run.id).due != run.due
+    assert accessibility_faults(page) == []
+
+
 def test_run_page_marks_a_waiting_run_as_succeeded(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

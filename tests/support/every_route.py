@@ -11,6 +11,7 @@ WORKFLOW_BODY = {"schedule": None, "jobs": {"made": {"job_id": "made", "job": {"
 POSTED = {**BODY, "id": "new"}
 
 _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
+    ("PATCH", "/v1/runs/<run_id>"): ({}, {"delay_seconds": 7200}),
     ("POST", "/v1/runs/<run_id>/mark-succeeded"): ({}, {"reason": "it is done"}),
     ("POST", "/v1/jobs"): ({}, POSTED),
     ("POST", "/v1/jobs/batch"): ({}, {"jobs": [POSTED]}),

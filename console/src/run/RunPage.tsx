@@ -12,12 +12,14 @@ import { useRefusal } from "../app/context";
 import { useNotices } from "../app/notices";
 import { to } from "../app/routes";
 import { NoteField } from "../dead-letters/NoteField";
+import { startOf } from "../job/questions";
 import { workflowRun } from "../runs/columns";
 import { CopyId } from "../shared/CopyId";
 import { useZone } from "../shared/clock";
 import { NotFound } from "../shared/NotFound";
 import { ProblemBox } from "../shared/ProblemBox";
 import { useConfirm } from "../shared/useConfirm";
+import { type When, WhenInput, whenAt } from "../shared/WhenInput";
 import { Attempts } from "./Attempts";
 import { Failure, Message, Payload, Progress, Result } from "./Contents";
 import { Facts } from "./Facts";
@@ -136,6 +138,25 @@ function Run({ runId }: { runId: string }) {
       },
     });
   };
+  const reschedule = () => {
+    let when = whenAt(run.due, zone);
+    ask({
+      header: "Reschedule the run?",
+      text: (
+        <SpaceBetween size="s">
+          <div>The run starts at the new time instead. Its id stays.</div>
+          <NewTime initial={when} zone={zone} change={(to) => (when = to)} />
+        </SpaceBetween>
+      ),
+      action: "Reschedule",
+      async run() {
+        const at = startOf(when, zone);
+        await fetcher.PATCH("/v1/runs/{run_id}", { params: { path }, body: { at } });
+        await found.refetch();
+        notices.done("The run was rescheduled.");
+      },
+    });
+  };
   const isWorkflow = job.data?.target.type === "workflow";
   const noJob = refusal ?? (job.data === undefined ? "The job was deleted or cannot be read." : undefined);
   const again = () => {
@@ -175,6 +196,11 @@ function Run({ runId }: { runId: string }) {
                 Mark as succeeded
               </Button>
             )}
+            {isDelayed(run) && (
+              <Button onClick={reschedule} disabled={noJob !== undefined} disabledReason={noJob}>
+                Reschedule
+              </Button>
+            )}
             {!isOver(run) && (
               <Button onClick={cancel} disabled={refusal !== undefined} disabledReason={refusal}>
                 Cancel
@@ -209,6 +235,29 @@ function Run({ runId }: { runId: string }) {
       {!sent.isPending && <Message sent={sent.data} error={sent.error} />}
       {modal}
     </SpaceBetween>
+  );
+}
+
+/** Whether the run was requested for a later time and has not come due. */
+function isDelayed(run: SingleRun): boolean {
+  const requested = /\.m[\w-]+$/.test(run.id);
+  return (
+    run.state === "QUEUED" && run.waiting_since === null && requested && Date.parse(run.due) > Date.now()
+  );
+}
+
+/** The field for the new time of a run, which keeps its own value, like `Note`. */
+function NewTime({ initial, zone, change }: { initial: When; zone: string; change(when: When): void }) {
+  const [when, setWhen] = useState(initial);
+  return (
+    <WhenInput
+      when={when}
+      zone={zone}
+      onChange={(to) => {
+        setWhen(to);
+        change(to);
+      }}
+    />
   );
 }
 

@@ -82,6 +82,11 @@ class Tenants:
         assert record(waiting_run(job), None) is None
         assert record(run(job, RunState.DEAD, after=60, error=SECRET), None) is None
         assert record(run(job, RunState.RETRYING, after=120), None) is None
+        self.api.caller = jwt_caller(OWNER, *SCOPES)
+        delayed = self.api.post({"delay_seconds": 3600}, f"/v1/jobs/{JOB}/run")
+        self.delayed: str = delayed.json["id"]
+        self.api.log.seek(0)
+        self.api.log.truncate()
 
     def call(self, method: str, path: str, caller: Mapping[str, Any] | None, **given: str) -> Answered:
         """The route's call about the owner's job or run, or about what is given."""
@@ -89,7 +94,8 @@ class Tenants:
         name = {"redrive": "dead", "discard": "dead", "cancel": "held", "rerun": "workflow"}.get(
             path.rpartition("/")[2], "waiting"
         )
-        values = {"job_id": JOB, "run_id": RUNS[name], "workflow_id": WORKFLOW, "instant": INSTANT}
+        run_id = self.delayed if method == "PATCH" else RUNS[name]
+        values = {"job_id": JOB, "run_id": run_id, "workflow_id": WORKFLOW, "instant": INSTANT}
         values |= {"calendar_id": CALENDAR, "limit_key": KEY, "key_id": API_KEY.id}
         values |= {"operation_id": OPERATION, **given}
         real = path

@@ -9,7 +9,7 @@ from duecourse.domain.runs.api_keys import ApiKey
 from duecourse.usecases.jobs.change import RequestKey
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.runs.api_keys import ApiKeyDraft, ApiKeys
-from duecourse.usecases.runs.requests import OwnPayload, RunRequest
+from duecourse.usecases.runs.requests import Later, OwnPayload, RunRequest
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import NOT_RUN, RAN, Story
 from tests.support.jobs import NOON
@@ -101,6 +101,18 @@ def _triggered(stage: Stage) -> None:
     stage.at(900)
 
 
+def _rescheduled(stage: Stage) -> None:
+    stage.put("0 6 * * *")
+    office, asked = stage.office, list[str]()
+    request, later = RunRequest("anna", "the key of the request"), Later(at=int(NOON) + 1200)
+    stage.ask(lambda: asked.append(office.api.manual.run(office.job(), request, OwnPayload(1), later).run_id))
+    stage.at(950)  # the message for the earlier time is sent
+    reschedule = office.api.rescheduling
+    to = Later(at=int(NOON) + 1800)
+    stage.ask(lambda: reschedule(reschedule.unstarted("default", asked[-1]), "anna", OwnPayload(2), to))
+    stage.at(1990)
+
+
 STORIES = (
     Story(
         "paused and resumed",
@@ -157,6 +169,13 @@ STORIES = (
         "Three requests to the trigger URL of a daily job start one run after their window, at 12:13:30.",
         _triggered,
         {810: RAN},
+        job="ACTIVE",
+    ),
+    Story(
+        "rescheduled",
+        "A run for 12:20 is requested at noon, and rescheduled to 12:30 when its message is sent.",
+        _rescheduled,
+        {1200: RAN},
         job="ACTIVE",
     ),
 )

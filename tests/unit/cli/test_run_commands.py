@@ -31,6 +31,7 @@ LARGE = {**DONE, "result": None, "result_url": "https://s3/x", "result_url_secon
 PLACE = "s3://acme-reports/daily/located/1.json"
 LOCATED = {**DONE, "result": None, "result_bytes": 4096, "result_location": PLACE}
 DISCARDED = {**RUN, "discarded": {"at": "2026-11-21T09:00:00.000Z", "by": "ann", "note": "sent again"}}
+DELAYED = {**RUN, "state": "QUEUED", "reason": None, "finished_at": None}
 REFUSED = {**DONE, "result_error": "AccessDenied"}
 WAITING = {**RUN, "state": "WAITING", "reason": None, "finished_at": None, "cancel_requested": True}
 WAITING["waiting_until"] = "2026-11-22T03:00:00Z"
@@ -75,6 +76,7 @@ def answer(asked: Seen) -> tuple[int, object]:
         ("POST", "/v1/operations"): {**ENDED, **({"done": 0, "refused": 0, "skipped": {}} if none else {})},
         ("POST", "/v1/runs/dead.1/redrive"): {"run": RUN, "accepted": "redrive"},
         ("POST", "/v1/runs/dead.1/discard"): DISCARDED,
+        ("PATCH", "/v1/runs/delayed.1"): DELAYED,
         ("POST", "/v1/runs/waiting.1/mark-succeeded"): {"run": WAITING, "accepted": "complete"},
         ("GET", "/v1/runs/discarded.1"): DISCARDED,
         ("GET", "/v1/jobs"): {"items": [] if asked.query.get("tag") == "none" else [JOB, JOB], "next_cursor": None},
@@ -327,6 +329,19 @@ def test_run_commands_mark_a_waiting_run_as_succeeded(server, asked):
     assert result.stdout == f"{WAITING['id']} was WAITING; its success was requested\n"
     assert asked == [("POST", "/v1/runs/waiting.1/mark-succeeded", {"reason": "the report arrived"})]
     assert duecourse(server, "runs", "mark-succeeded", "waiting.1").exit_code == 2
+
+
+def test_run_commands_reschedule_a_delayed_run(server, asked):
+    result = duecourse(server, "runs", "reschedule", "delayed.1", "--in", "2h", "--payload", '{"n": 1}')
+    assert re.fullmatch(rf"{re.escape(DELAYED['id'])} is QUEUED, due 2026-11-21 .*\n", result.stdout)
+    assert asked == [("PATCH", "/v1/runs/delayed.1", {"delay_seconds": 7200, "payload": {"n": 1}})]
+    assert json.loads(duecourse(server, "runs", "reschedule", "delayed.1", "--at", "09:00", "--json").stdout) == DELAYED
+
+
+@pytest.mark.parametrize("options", [[], ["--in", "2h", "--at", "2026-11-22T10:00:00"], ["--in", "soon"]])
+def test_run_commands_reschedule_needs_one_time_or_a_payload(server, asked, options):
+    assert duecourse(server, "runs", "reschedule", "delayed.1", *options).exit_code == 2
+    assert asked == []
 
 
 def test_run_commands_show_by_whom_and_why_a_run_was_discarded(server):

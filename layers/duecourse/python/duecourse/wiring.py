@@ -701,6 +701,7 @@ class Wiring(Parts[S_co]):
         from duecourse.usecases.runs.payload import RunPayloads
         from duecourse.usecases.runs.requests import Backfills, Manual
         from duecourse.usecases.runs.rerun import Reruns
+        from duecourse.usecases.runs.rescheduling import Rescheduling
         from duecourse.usecases.runs.skip_next import SkipNext
         from duecourse.usecases.tenants import DelayedRunQuota, Limits
         from duecourse.usecases.worker.wait_queue import WaitQueue
@@ -740,6 +741,7 @@ class Wiring(Parts[S_co]):
             upcoming=Upcoming(store, self.delayed_runs, self.tick_mark, clock),
             spreading=Spreading(jobs, clock),
             manual=manual,
+            rescheduling=Rescheduling(self, single, manual),
             backfills=Backfills(self),
             notices=self.notifier,
             skip_next=SkipNext(self),

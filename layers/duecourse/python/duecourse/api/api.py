@@ -47,6 +47,7 @@ from duecourse.usecases.runs.operations import Operations
 from duecourse.usecases.runs.payload import RunPayloads
 from duecourse.usecases.runs.requests import Backfills, Manual
 from duecourse.usecases.runs.rerun import Reruns
+from duecourse.usecases.runs.rescheduling import Rescheduling
 from duecourse.usecases.runs.skip_next import SkipNext
 from duecourse.usecases.tenants import Limits, TenantClosedError
 from duecourse.usecases.workflows.manage import ManageWorkflows, Workflow, WorkflowDraft, steps_cost
@@ -76,6 +77,7 @@ class Api:
     upcoming: Upcoming
     spreading: Spreading
     manual: Manual
+    rescheduling: Rescheduling
     backfills: Backfills
     notices: JobNotices
     skip_next: SkipNext

@@ -24,7 +24,7 @@ KINDS: Mapping[HTTPStatus, tuple[str, ...]] = {
     HTTPStatus.METHOD_NOT_ALLOWED: ("unknown-method",),
     HTTPStatus.CONFLICT: (
         "job-exists", "job-changed", "job-unreadable", "idempotency-key-expired", "nothing-to-skip", "no-ping-expected",
-        "attempt-over", "run-ended", "not-dead", "not-waiting", "nothing-to-redrive", "job-deleted",
+        "attempt-over", "run-ended", "not-dead", "not-waiting", "not-delayed", "nothing-to-redrive", "job-deleted",
         "is-workflow", "in-workflow", "workflow-conflict", "graph-missing", "no-workflow-run", "run-not-ended",
         "calendar-in-use", "no-place", "operation-ended",
     ),

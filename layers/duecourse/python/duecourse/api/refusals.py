@@ -47,6 +47,7 @@ from duecourse.usecases.runs.commands import (
 from duecourse.usecases.runs.lists import RunUnknownError
 from duecourse.usecases.runs.requests import LaneUnavailableError
 from duecourse.usecases.runs.rerun import NoStepError, RunNotEndedError
+from duecourse.usecases.runs.rescheduling import NotDelayedError
 from duecourse.usecases.runs.skip_next import NothingToSkipError
 from duecourse.usecases.tenants import RunQuotaError
 from duecourse.usecases.workflows.manage import NoWorkflowError, WorkflowInvalidError
@@ -261,6 +262,9 @@ def _state(error: RunStateError) -> Problem:
             waits = "the run of a workflow" if run.is_workflow else run.state
             detail = f"{run.name} is {waits}; only runs that wait for a callback can be marked as succeeded."
             return StateProblem("not-waiting", detail, run.state)
+        case NotDelayedError():
+            detail = f"{run.name} is {run.state}; only a requested run that has not come due can be rescheduled."
+            return StateProblem("not-delayed", f"{detail} Nothing was changed.", run.state)
         case NothingToRedriveError(failed=failed):
             detail = (
                 f"No failed step of {run.name} is dead in this run: {', '.join(failed)}. Rerun it from these steps."

@@ -4,6 +4,8 @@ The request for a delayed run (`inputs`) has the keys of the index `ended`, with
 due time. So the entry is written with the request, before the timer: a run that exists is always listed. The entry is
 not removed when the run is cancelled or started. Reads only take entries that are due in the future, and check them
 against the run's timer, its record and its job.
+
+A rescheduled run has a record before its start (`states.is_rescheduled`).
 """
 
 from __future__ import annotations
@@ -13,17 +15,19 @@ from collections.abc import Set as AbstractSet
 from heapq import merge
 from itertools import islice
 from operator import attrgetter
+from typing import Any
 
 from duecourse.domain.ids import RunName, parse_run_id
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.jobs.document import ChangeRecord
+from duecourse.domain.runs.states import Run, RunState, is_rescheduled
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.ports import Executor, InlineExecutor, Listed, StateMark, Timer, timer_key
-from duecourse.stores import inputs, job_item, run_item, timers, values
+from duecourse.stores import changes, inputs, job_item, run_item, timers, values
 from duecourse.stores.job_item import is_removed, readable
 from duecourse.stores.keys import JOB, RUN_PREFIX, Item, job_key, job_partition, owner_of
 from duecourse.stores.run_item import EVERY_RUN, Listing
 from duecourse.stores.runs import MIN_PAGE, FoundRun
-from duecourse.stores.table import ENDED, Between, Query, Table, Tables, rest_of
+from duecourse.stores.table import ENDED, Between, Query, Table, Tables, Write, rest_of
 
 ENTRIES_A_REQUEST = 50
 """Checking this many entries, or reading this many partitions, counts as one request: it costs about 50 read units."""
@@ -72,6 +76,17 @@ class DelayedRuns:
             return Listed(found[:limit], found[limit - 1].mark)
         return Listed(found, None if following is None else last)
 
+    def reschedule(
+        self, run: Run, writes: Sequence[Write], *, payload: tuple[Any] | None, expires_at: int, change: ChangeRecord
+    ) -> bool:
+        """Execute the writes of a rescheduled run (its record and its timer) in one transaction with those of its
+        request, which gets a new place in the list, a new expiry (UTC seconds) and the `payload` (None: it stays), and
+        of the change record. Return False if a condition failed: nothing was written, unless the response to an
+        earlier try of this transaction was lost. Raises StoreBusyError.
+        """
+        request = inputs.rescheduled(run, payload, expires_at, self._listing)
+        return not self._tables.transact([*writes, request, changes.put(change)])
+
     def _entries(self, tenant: str, first: int, end: int, after: StateMark | None, limit: int) -> Iterator[StateMark]:
         """Yield the entries after the mark. Pages after the first one of each partition are read on demand."""
         size = max(limit // self._listing.partitions + 1, MIN_PAGE)
@@ -97,11 +112,12 @@ class DelayedRuns:
             first = int(after.at) + (number < after.partition)
             if number == after.partition:
                 name = parse_run_id(after.run_id)
-                marked = {ENDED.partition: key, ENDED.sort: first}
+                marked = {ENDED.partition: key, ENDED.sort: run_item.delayed_at(name, first)}
                 start = job_key(tenant, name.job_id, inputs.PREFIX + name.suffix) | values.pack(marked)
         if first >= end:
             return None
-        return Query(Table.RUNS, key, Between(ENDED.sort, first, end - 1), ENDED, limit=size, start=start)
+        due = Between(ENDED.sort, first, run_item.delayed_before(end))
+        return Query(Table.RUNS, key, due, ENDED, limit=size, start=start)
 
     def _runs(
         self,
@@ -125,7 +141,7 @@ class DelayedRuns:
                 yield FoundRun(run, names[name])
 
     def _waiting(self, tenant: str, names: Sequence[RunName]) -> dict[RunName, Timer]:
-        """Return the timers of the runs that have one and have no record."""
+        """Return the timers of the runs that have one, and have no record or were rescheduled."""
         keys = {
             Table.JOBS: [job_key(tenant, name.job_id, timer_key(name)) for name in names],
             Table.RUNS: [job_key(tenant, name.job_id, RUN_PREFIX + name.local) for name in names],
@@ -135,14 +151,20 @@ class DelayedRuns:
         for name in names:
             partition = job_partition(tenant, name.job_id)
             item = items.get((partition, timer_key(name)))
-            if item is None or (partition, RUN_PREFIX + name.local) in items:
+            record = items.get((partition, RUN_PREFIX + name.local))
+            if item is None or (record is not None and not _rescheduled(record)):
                 continue
             if (timer := readable(timers.from_item, item)) is not None:
                 found[name] = timer
         return found
 
 
+def _rescheduled(record: Item) -> bool:
+    run = readable(run_item.from_item, record)
+    return run is not None and is_rescheduled(run)
+
+
 def _mark(item: Item, number: int) -> StateMark:
-    due = int(float(item[ENDED.sort]["N"]))
-    name = RunName(owner_of(item["PK"]["S"])[1], due, item["SK"]["S"].removeprefix(inputs.PREFIX))
+    due, occurrence = run_item.read_delayed_at(item[ENDED.sort]["N"])
+    name = RunName(owner_of(item["PK"]["S"])[1], occurrence, item["SK"]["S"].removeprefix(inputs.PREFIX))
     return StateMark(float(due), name.id, RunState.QUEUED, number, delayed=True)

@@ -14,6 +14,7 @@ import orjson
 from duecourse.domain.ids import RunName
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.backfill import Backfill, Only
+from duecourse.domain.runs.states import Run
 from duecourse.ports import AwsError, Input
 from duecourse.stores import values
 from duecourse.stores.keys import Item, job_key
@@ -101,6 +102,18 @@ def to_item(tenant: str, job_id: str, wanted: Input, listing: Listing = EVERY_RU
             "sent": wanted.sent or None,
         }
     )
+
+
+def rescheduled(run: Run, payload: tuple[Any] | None, expires_at: int, listing: Listing) -> Update:
+    """Return the change of the request for a run that is rescheduled: its place in the list of delayed runs, its
+    expiry, and its payload (None: it stays).
+    """
+    listed = listing.delayed_keys(run.tenant, run.name, run.due)
+    changes = [Set(name, value) for name, value in listed.items()]
+    changes.append(Set("expires_at", expires_at))
+    if payload is not None:
+        changes.append(Set("payload", values.document(payload[0])))
+    return Update(Table.RUNS, job_key(run.tenant, run.job_id, PREFIX + run.suffix), tuple(changes), Present())
 
 
 def _payload(wanted: Input) -> str | None:

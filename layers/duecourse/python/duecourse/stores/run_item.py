@@ -159,9 +159,11 @@ class Listing:
         key = partition_key(run.tenant, run.state, number, discarded=run.discard is not None)
         return {index.partition: key, index.sort: state_since(run)}
 
-    def delayed_keys(self, tenant: str, name: RunName) -> dict[str, str | float]:
-        """Return the attributes that put the request for a delayed run into the index `ended`, by its due time."""
-        return {ENDED.partition: delayed_key(tenant, self._number(name)), ENDED.sort: name.occurrence}
+    def delayed_keys(self, tenant: str, name: RunName, due: int | None = None) -> dict[str, str | float]:
+        """Return the attributes that put the request for a delayed run into the index `ended`, by its due time (None:
+        its run is due at its occurrence).
+        """
+        return {ENDED.partition: delayed_key(tenant, self._number(name)), ENDED.sort: delayed_at(name, due)}
 
     def _number(self, name: RunName) -> int:
         return crc32(name.id.encode()) % self.partitions
@@ -236,6 +238,30 @@ def partition_key(tenant: str, state: RunState, number: int, *, discarded: bool 
 def delayed_key(tenant: str, number: int) -> str:
     """Return the key of one partition of a tenant's delayed runs in the index `ended`, such as `acme#DELAYED#3`."""
     return f"{tenant}#DELAYED#{number}"
+
+
+def delayed_at(name: RunName, due: int | None = None) -> int | str:
+    """Return the number by which the list of delayed runs is sorted: the due time (UTC seconds). If the run was
+    rescheduled, the fraction has its occurrence, because the index only contains keys, and the id needs the occurrence.
+    """
+    if due is None or due == name.occurrence:
+        return name.occurrence
+    return values.Digits(f"{due}.{name.occurrence:0{OCCURRENCE_DIGITS}}")
+
+
+def read_delayed_at(text: str) -> tuple[int, int]:
+    """Return the due time and the occurrence of a number of `delayed_at`. DynamoDB omits zeros at the end."""
+    due, _, occurrence = text.partition(".")
+    return int(due), int(occurrence.ljust(OCCURRENCE_DIGITS, "0")) if occurrence else int(due)
+
+
+def delayed_before(end: int) -> str:
+    """Return the largest number of `delayed_at` for due times before `end` (UTC seconds)."""
+    return values.Digits(f"{end - 1}.{'9' * OCCURRENCE_DIGITS}")
+
+
+OCCURRENCE_DIGITS = 12
+"""The number of digits of the last instant that a run can have (`domain.documents.LATEST`)."""
 
 
 def from_item(item: Item) -> Run:

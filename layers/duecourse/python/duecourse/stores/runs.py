@@ -226,17 +226,9 @@ class RunStore:
         written. If the write is rejected or does not get a response, the record is read back; it counts as written if
         the record is this write (`states.is_written_as`).
         """
-        condition: Condition = Absent()
-        if previous is not None:
-            # A heartbeat changes only these two values. A decision that preceded it must be made again: otherwise it
-            # would end an active run or overwrite the heartbeat.
-            heartbeat_at = None if previous.callback is None else previous.callback.heartbeat_at
-            beat = {"heartbeat_until": heartbeat_until(previous), "heartbeat_at": heartbeat_at}
-            condition = all_of(_unchanged(previous), holds(beat))
         standing: Run | None
         try:
-            item = run_item.to_item(run, self._listing)
-            written = self._tables.write(Put(Table.RUNS, item, condition), Returned.FOUND)
+            written = self._tables.write(self.put(run, previous), Returned.FOUND)
         except AwsError as error:
             standing = self._standing(run, previous, error)
         else:
@@ -244,6 +236,17 @@ class RunStore:
                 return None
             standing = _run(written.item)
         return None if standing is not None and is_written_as(run, standing) else Conflict(standing)
+
+    def put(self, run: Run, previous: Run | None) -> Put:
+        """Return the write of `run` over exactly `previous`, for a transaction."""
+        condition: Condition = Absent()
+        if previous is not None:
+            # A heartbeat changes only these two values. A decision that preceded it must be made again: otherwise it
+            # would end an active run or overwrite the heartbeat.
+            heartbeat_at = None if previous.callback is None else previous.callback.heartbeat_at
+            beat = {"heartbeat_until": heartbeat_until(previous), "heartbeat_at": heartbeat_at}
+            condition = all_of(_unchanged(previous), holds(beat))
+        return Put(Table.RUNS, run_item.to_item(run, self._listing), condition)
 
     def _standing(self, run: Run, previous: Run | None, error: AwsError) -> Run | None:
         """Read the record after a write whose result is unknown. Raises `error` if nothing was written."""

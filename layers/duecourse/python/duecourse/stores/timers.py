@@ -46,7 +46,11 @@ class Timers:
 
     def put(self, timer: Timer) -> None:
         """Write the timer, replacing an earlier one with the same purpose."""
-        self._tables.write(Put(Table.JOBS, self._entry(timer)))
+        self._tables.write(self.write_of(timer))
+
+    def write_of(self, timer: Timer) -> Put:
+        """Return the write of `put`, for a transaction."""
+        return Put(Table.JOBS, self._entry(timer))
 
     def put_all(self, timers: Sequence[Timer]) -> None:
         """Write many timers with different purposes in few requests. Raises if one of them could not be written."""

@@ -17,6 +17,12 @@ from duecourse.stores.keys import Item
 T = TypeVar("T")
 
 
+class Digits(str):
+    """A number as its decimal digits, for a number with more digits than a float has. DynamoDB keeps 38 digits."""
+
+    __slots__ = ()
+
+
 def number(value: float) -> dict[str, str]:
     """Return a number attribute. A float keeps at least milliseconds (repr is exact)."""
     return {"N": repr(value)}
@@ -37,6 +43,8 @@ def attribute(value: object) -> dict[str, Any]:
     if kind is int:
         return {"N": repr(value)}
     match value:
+        case Digits():
+            return {"N": str(value)}
         case str():
             return {"S": str(value)}
         case bool():

@@ -181,11 +181,11 @@ def run_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     job_id, expected = job_id_in(parameters), read_expected(request)
     run_request = RunRequest(request.principal, read_key(request), request.correlation_id)
     body = read_body(request, RunBody, optional=True)
-    own = _own_payload(body)
+    own = own_payload(body)
     job = api.manual.job(request.tenant, job_id, expected)
     if faults := payload_faults_of(api, job, own):
         raise invalid(faults, "invalid-command")
-    run = api.manual.run(job, run_request, own, _later(job, body))
+    run = api.manual.run(job, run_request, own, later_of(job, body))
     facts = {
         "job_id": job_id,
         "run_id": run.run_id,
@@ -219,7 +219,7 @@ def run_job_many_times(api: Api, request: Request, parameters: Mapping[str, str]
     faults = [
         replace(fault, pointer=f"/runs/{index}{fault.pointer}")
         for index, body in enumerate(bodies)
-        for fault in payload_faults_of(api, job, _own_payload(body))
+        for fault in payload_faults_of(api, job, own_payload(body))
     ]
     if faults:
         raise invalid(faults, "invalid-command")
@@ -237,7 +237,7 @@ def _one_of_many(api: Api, request: Request, job: Job, body: RunBody, place: Run
     """Return the result for one run. An error does not affect the other runs, which may have been requested already."""
     try:
         check_time(api, until)
-        run = api.manual.run(job, place, _own_payload(body), _later(job, body))
+        run = api.manual.run(job, place, own_payload(body), later_of(job, body))
     except Exception as error:
         problem = refusal(error, api.settings.job_quota, {}, _PROBLEMS)
         if problem is None:
@@ -360,12 +360,12 @@ def ping_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answe
     return job_answer("job_pinged", edited.view)
 
 
-def _own_payload(body: RunBody) -> OwnPayload | None:
+def own_payload(body: RunBody) -> OwnPayload | None:
     """Return the payload of the body, or None if the body has none."""
     return OwnPayload(body.payload) if "payload" in body.model_fields_set else None
 
 
-def _later(job: Job, body: RunBody) -> Later | None:
+def later_of(job: Job, body: RunBody) -> Later | None:
     """Return the start time of the run, or None for now. Raises ScheduleError for an invalid `at`."""
     if body.at is not None:
         return Later(at=instant_of(job, body.at))

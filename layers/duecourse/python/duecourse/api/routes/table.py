@@ -17,6 +17,7 @@ from duecourse.api.routes import (  # noqa: F401
     marks,
     operations,
     pausing,
+    rescheduling,
     runs,
     service,
     spreading,

@@ -47,10 +47,10 @@ def run(
     """Run a job now or later, independently of its schedule and even if it is paused. A paused step of a workflow runs
     after it is resumed.
     """
-    seconds = None if delay is None else _seconds(delay)
+    seconds = None if delay is None else seconds_of(delay)
     if at is not None and seconds is not None:
         raise UsageError("--at and --in cannot be combined; use one of them")
-    given = None if payload is None else _payload(payload)
+    given = None if payload is None else payload_of(payload)
     with connected(api, sign) as client:
         started = client.run_job(job_id, payload=given, idempotency_key=key, at=at, delay_seconds=seconds)
         due = "" if at is None and seconds is None else f", due {moment(started.due, local_zone())}"
@@ -83,7 +83,7 @@ def test_notice(job_id: str, api: str | None, sign: bool | None, as_json: bool) 
         raise CliError(plain(f"notify names jobs that do not exist: {missing}; create them, or correct notify"))
 
 
-def _payload(text: str) -> Any:
+def payload_of(text: str) -> Any:
     """Return the payload in a JSON text, or in the file after an `@`, which no JSON begins with. Raises UsageError."""
     try:
         return read_json(read_text(text[1:]) if text.startswith("@") else text)
@@ -92,7 +92,7 @@ def _payload(text: str) -> Any:
         raise UsageError(plain(f"--payload: {error}; {remedy}")) from error
 
 
-def _seconds(text: str) -> int:
+def seconds_of(text: str) -> int:
     """Return the seconds of `2h`. Raises UsageError."""
     try:
         return int(duration_of(text).total_seconds())

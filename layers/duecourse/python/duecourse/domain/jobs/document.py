@@ -143,6 +143,7 @@ class ChangeAction(StrEnum):
     REDRIVEN = "redriven"
     DISCARDED = "discarded"
     MARKED_SUCCEEDED = "marked_succeeded"
+    RESCHEDULED = "rescheduled"
     KEY_CREATED = "key_created"
     KEY_REVOKED = "key_revoked"
 

@@ -183,6 +183,8 @@ def _told(run: Run) -> str:
             by = "" if run.requested_by is None else f" ({run.requested_by})"
             return f"It did not run: {_REASONS.get(run.reason, run.reason)}{by}."
         case Queued():
+            if run.rescheduled:
+                return f"It was rescheduled: it is due at {to_iso(run.due)}."
             if run.waiting_since is None:
                 return "It is in the queue of its lane."
             if run.wait is not None and run.not_before is not None:

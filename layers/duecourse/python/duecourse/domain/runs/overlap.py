@@ -28,6 +28,7 @@ from duecourse.domain.runs.states import (
     Running,
     Succeeded,
     Waiting,
+    is_rescheduled,
 )
 
 ORPHAN_SECONDS = 120
@@ -238,9 +239,9 @@ def has_place(lock: Lock, holder: Run | None, key: str, *, now: float) -> bool:
     """
     attempt = lock.rank // 2
     starting = now < lock.until + LEASE_MARGIN_SECONDS
+    if holder is not None and _ends_starts(holder):
+        return starting and not has_released(lock, holder)
     match holder:
-        case Final():
-            return starting and not has_released(lock, holder)
         case Running() | Waiting() if holder.attempt >= attempt and holder.key == key:
             return _lost(holder, starting, now) is None
         case Running() | Waiting() | Retrying() if holder.attempt >= attempt:
@@ -304,24 +305,29 @@ def decide_turn(
 def rank_of_start(run: Running, previous: Run | None) -> int:
     """Return the rank of a start, which orders the starts of one run.
 
-    Starts are ordered by attempt. A start that overwrites a final record (such as a redrive) follows the other starts
-    of its attempt. `run` is the record that will overwrite `previous`.
+    Starts are ordered by attempt. A start that overwrites a final record (such as a redrive), or that of a rescheduled
+    run, follows the other starts of its attempt. `run` is the record that will overwrite `previous`.
     """
-    return 2 * run.attempts.attempt + (isinstance(previous, Final))
+    return 2 * run.attempts.attempt + (previous is not None and _ends_starts(previous))
 
 
 def last_rank_before(ended: Run) -> int:
-    """Return the highest rank of the starts that this final record ended or prevented, or that a record between two
-    attempts ended. Every later start has a higher rank.
+    """Return the highest rank of the starts that this record ended or prevented (a final record, or that of a
+    rescheduled run), or that a record between two attempts ended. Every later start has a higher rank.
     """
-    return 2 * (ended.attempt + 1) if isinstance(ended, Final) else 2 * ended.attempt + 1
+    return 2 * (ended.attempt + 1) if _ends_starts(ended) else 2 * ended.attempt + 1
+
+
+def _ends_starts(record: Run) -> bool:
+    """Return whether the starts before this record have no effect any more, also those that are not recorded yet."""
+    return isinstance(record, Final) or is_rescheduled(record)
 
 
 def has_released(lock: Lock, holder: Run) -> bool:
-    """Return whether the lock is free: the record of its holder is final, and the lock was not acquired by a later
-    start, such as a redrive whose record is not written yet.
+    """Return whether the lock is free: the record of its holder is final or that of a rescheduled run, and the lock was
+    not acquired by a later start, such as a redrive whose record is not written yet.
     """
-    return isinstance(holder, Final) and lock.rank <= last_rank_before(holder)
+    return _ends_starts(holder) and lock.rank <= last_rank_before(holder)
 
 
 def called_until(run: Run, now: float) -> float | None:

@@ -56,7 +56,7 @@ class Attempt:
 
 
 class RunState(StrEnum):
-    """QUEUED is recorded only for a run that a gate makes wait; other queued runs
+    """QUEUED is recorded only for a run that waits for another run or a gate, or was rescheduled; other queued runs
     have no record yet. WAITING: the call returned, and a program works on the run until its callback.
     """
 
@@ -279,11 +279,15 @@ class Queued(Record):
     started and has no record yet. While it waits for its key, it has the lock of its job. While another gate makes it
     `wait`, it is in no wait queue, and has the lock of its job and the place of its `key`, if it is set. It starts, or
     tries again, at `not_before`.
+
+    `rescheduled`: the run is a delayed run that was changed before its start, and waits for nothing else. Only a
+    message with the identity in the record (its time, and whether it has a payload of its own) starts it.
     """
 
     state = RunState.QUEUED
     not_before: float | None = None
     wait: GateWait | None = None
+    rescheduled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -425,9 +429,14 @@ def state_since(run: Run) -> float:
 
 def is_listed(run: Run) -> bool:
     """Return whether the run is listed across jobs (RunStore.by_state): every run with a record, except a RUNNING run
-    whose call is short.
+    whose call is short, and a rescheduled run, which is listed with the delayed runs.
     """
-    return run.listed if isinstance(run, Running) else True
+    return run.listed if isinstance(run, Running) else not is_rescheduled(run)
+
+
+def is_rescheduled(run: Run) -> bool:
+    """Return whether this record is that of a rescheduled run, which has not come due since."""
+    return isinstance(run, Queued) and run.rescheduled
 
 
 def heartbeat_until(run: Run) -> float | None:

@@ -94,6 +94,7 @@ from duecourse.domain.runs.states import (
     Skipped,
     Succeeded,
     Waiting,
+    is_rescheduled,
     with_last_listed,
 )
 from duecourse.domain.targets.targets import Execution, Failed, Outcome, Returned, WorkflowTarget
@@ -198,6 +199,10 @@ def decide_start(
 ) -> Decision:
     """Decide on a message that is due. `run` and `job` are strongly consistent reads."""
     if run is not None and (of_predecessor(request, job, run) or skipped_by_pause(request, run)):
+        return instead_of(run, decide_start(request, job, None, context, now=now))
+    if run is not None and is_rescheduled(run):
+        if request.identity != run.identity:
+            return Drop("the run was rescheduled")
         return instead_of(run, decide_start(request, job, None, context, now=now))
     if run is not None:
         rest = None if _follows(request, run, context) else _remaining(request, job, run)
@@ -570,7 +575,8 @@ def decide_deadline(
     if not isinstance(job, Job) or request.generation < job.created_generation:
         return Drop("its job does not exist")
     deadline = next((each for each in job.deadlines if each.event is event.deadline), None)
-    at = None if deadline is None else deadline.instant(request.due, job.schedule.timezone)
+    due = request.due if run is None else run.due  # the run may have been rescheduled
+    at = None if deadline is None else deadline.instant(due, job.schedule.timezone)
     if deadline is None or at is None:
         return Drop("its job no longer has this deadline")
     cancels = deadline.then is OnDeadline.CANCEL

@@ -42,7 +42,7 @@ from duecourse.domain.maintenance.index import (
 )
 from duecourse.domain.maintenance.tenants import TenantReport, counted, expected_runs
 from duecourse.domain.runs.overlap import wait_queue_of
-from duecourse.domain.runs.states import Queued, RunState
+from duecourse.domain.runs.states import Queued, RunState, is_rescheduled
 from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.ports import Clock, IndexPage, Timer
 from duecourse.usecases.complete import RECENT_RUNS, complete_if_ended, removal_of
@@ -167,8 +167,8 @@ class _Mend:
         return anew if self._placed(self.slots.slot_for(self.entry, anew.due, self.now), anew) else None
 
     def _send_again(self) -> None:
-        """Put back the timer of a manual run that has no record, because its message was probably lost. If it was not
-        lost, the worker drops the second message.
+        """Put back the timer of a manual run that has no record, or was rescheduled, because its message was probably
+        lost. If it was not lost, the worker drops the second message.
         """
         uses, entry = self.uses, self.entry
         timer, job = (
@@ -178,9 +178,9 @@ class _Mend:
         if timer is None or job is None or timer.message.generation < job.created_generation:
             return
         name = timer.message.name
-        if uses.parts.runs.get(entry.tenant, entry.job_id, name.local) is None and self._placed(
-            self.slots.slot_for(entry, timer.due, self.now)
-        ):
+        record = uses.parts.runs.get(entry.tenant, entry.job_id, name.local)
+        unstarted = record is None or is_rescheduled(record)
+        if unstarted and self._placed(self.slots.slot_for(entry, timer.due, self.now)):
             self._found(None, "requested_run_sent_again", alarming=True, run_id=name.id, due=timer.due)
 
     def _move(self) -> None:

@@ -42,7 +42,7 @@ from duecourse.ports import Input, Outgoing, Timer
 from duecourse.usecases.dispatch.claim import checks_of
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, KeyReusedError, Precondition
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS
-from duecourse.usecases.tenants import DelayedRunQuota
+from duecourse.usecases.tenants import DelayedRunQuota, RunQuotaError
 from duecourse_schedules import ScheduleError, compile_schedule
 from duecourse_schedules.instant import parse_moment
 
@@ -415,16 +415,23 @@ class Manual(RequestsOfCallers):
         return run
 
     def _check(self, job: Job, suffix: str, due: int, now: float) -> None:
-        """Raise ScheduleError or RunQuotaError for a time that is not allowed in a new request."""
+        """Raise the errors of `check_time`, unless it is a repeated request."""
+        try:
+            self.check_time(job.tenant, due, now)
+        except (ScheduleError, RunQuotaError):
+            too_far = due > now + MAX_AHEAD_DAYS * DAY_SECONDS
+            if too_far or self.parts.inputs.get(job.tenant, job.id, suffix) is None:
+                raise
+
+    def check_time(self, tenant: str, due: int, now: float) -> None:
+        """Raise ScheduleError (for `at`) or RunQuotaError for a time (UTC seconds) at which no run may be requested."""
         if due > now + MAX_AHEAD_DAYS * DAY_SECONDS:
             raise ScheduleError("at", f"is too far ahead; choose a time within {MAX_AHEAD_DAYS} days, or create a job")
-        problem: Exception | None = None
         if due < now - PAST_SECONDS:
-            problem = ScheduleError("at", "is in the past; choose a time in the future")
-        elif due > now + AT_ONCE_SECONDS:
-            problem = self.quota.refusal(job.tenant, due)
-        if problem is not None and self.parts.inputs.get(job.tenant, job.id, suffix) is None:
-            raise problem  # else it is a repeated request
+            raise ScheduleError("at", "is in the past; choose a time in the future")
+        full = self.quota.refusal(tenant, due) if due > now + AT_ONCE_SECONDS else None
+        if full is not None:
+            raise full
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,7 @@ from duecourse.domain.runs.states import (
     Skipped,
     Succeeded,
     Waiting,
+    is_rescheduled,
 )
 from duecourse.domain.runs.transitions import (
     as_step,
@@ -368,6 +369,8 @@ class LaneWorker:
                 report.add("message_dropped", reason=reason, asked=message.command.kind)
                 # A redriven dead run waits for its next attempt, unless its job is deleted.
                 self._leave_wait_queue(item, run if run is not None and isinstance(own_job(job, run), Job) else None)
+                if run is not None and is_rescheduled(run) and isinstance(job, Job):
+                    self.effects.start_next(run, job, report)  # this message may have taken the lock of the job
                 return Disposition.ACK
             case FollowUp(past, reason):
                 report.add("followed_up", state=past.state, reason=reason)
@@ -628,7 +631,7 @@ class Starter:
         queues = (
             {message.wait_queue} if message.waited or (isinstance(previous, Final) and job.needs_lock) else set[str]()
         )
-        if isinstance(previous, Queued):
+        if isinstance(previous, Queued) and not previous.rescheduled:
             queues |= {message.wait_queue, wait_queue_of(previous)}
         return {
             queue: self.overlaps.free_beside(job, starting, queue, limit_of(starting, job)) for queue in sorted(queues)

@@ -247,8 +247,7 @@ class SideEffects:
         """Start the next run in the wait queue, and complete the job if this was its last run."""
         if not isinstance(job, Job):
             return
-        if free := self.overlaps.release(job, run):
-            self.wait_queue.call_next(run.tenant, run.job_id, report, free)
+        self.start_next(run, job, report)
         now = self.parts.clock.now()
         # Only for a job whose schedule may have no future occurrence. Its cursor is authoritative.
         soon = int(now) + CLOCKS_DIFFER_SECONDS
@@ -266,6 +265,11 @@ class SideEffects:
         self.parts.runs.write(replace(run, notified=True), run)
         item.report.counts["DeathsAnnounced"] += 1
         item.report.add("death_announced", alarming=True, code=run.code, error=run.error)
+
+    def start_next(self, run: Run, job: Job, report: Report) -> None:
+        """Start the next run in the wait queue of the job after `run`, whose record has released the lock."""
+        if free := self.overlaps.release(job, run):
+            self.wait_queue.call_next(run.tenant, run.job_id, report, free)
 
     def announce_deadline(self, missed: MissedDeadline, job: JobSnapshot, report: Report) -> None:
         """Announce a missed deadline. A repeated message announces it again, with the same ids."""

@@ -1,0 +1,219 @@
+"""A delayed run whose time or payload is changed before it starts."""
+
+from dataclasses import replace
+
+import pytest
+
+from duecourse.domain.ids import RunName
+from duecourse.domain.jobs.job import Completion, Overlap
+from duecourse.domain.runs.states import Run, RunState
+from duecourse.usecases.runs.commands import JobGoneError, RunEndedError
+from duecourse.usecases.runs.lists import RunUnknownError
+from duecourse.usecases.runs.requests import MAX_AHEAD_DAYS, Later, OwnPayload
+from duecourse.usecases.runs.rescheduling import NotDelayedError
+from duecourse.usecases.tenants import RunQuotaError
+from duecourse_schedules import ScheduleError
+from tests.support.jobs import NOON, job
+from tests.support.world import Office, Payloads, World
+
+HOUR, DAY = 3600, 86_400
+TWO_HOURS, FIVE_HOURS = int(NOON) + 2 * HOUR, int(NOON) + 5 * HOUR
+S, Q = RunState.SUCCEEDED, RunState.QUEUED
+
+
+@pytest.fixture
+def calls(world: World) -> Payloads:
+    """A job without a schedule, and what its target is given."""
+    world.add(job(""))
+    answers = Payloads()
+    world.caller.answer = answers
+    return answers
+
+
+def rescheduled(office: Office, run: Run, to: int | None, payload: OwnPayload | None = None) -> Run:
+    act, later = office.api.rescheduling, None if to is None else Later(at=to)
+    return act(act.unstarted("default", run.run_id), "anna", payload, later)
+
+
+def times(world: World) -> list[float]:
+    return [at for _, _, at in world.caller.calls]
+
+
+@pytest.mark.parametrize("before", [HOUR, 301, 299, 60, 1])
+@pytest.mark.parametrize("to", [TWO_HOURS - 60, TWO_HOURS + 1, TWO_HOURS + 600, FIVE_HOURS])
+def test_rescheduled_run_starts_once_at_its_new_time(
+    world: World, office: Office, calls: Payloads, before: int, to: int
+) -> None:
+    asked = office.run(OwnPayload(1), later=Later(at=TWO_HOURS))
+    world.until(TWO_HOURS - before)
+    to = max(to, TWO_HOURS - before + 5)
+    moved = rescheduled(office, asked, to)
+    assert (moved.run_id, moved.due, moved.state) == (asked.run_id, to, Q)
+    assert office.record(asked) == moved
+    world.until(to - 1)
+    assert calls.given == []
+    world.until(FIVE_HOURS + HOUR)
+    assert calls.given == [1]
+    (at,) = times(world)
+    assert to <= at <= to + 0.5
+    assert (office.record(asked).state, office.record(asked).due) == (S, to)
+
+
+def test_rescheduled_run_is_called_with_its_new_payload_and_due_time(
+    world: World, office: Office, calls: Payloads
+) -> None:
+    asked = office.run(OwnPayload({"to": "anna"}), later=Later(at=TWO_HOURS))
+    bare = office.run(later=Later(at=TWO_HOURS))
+    rescheduled(office, asked, None, OwnPayload(None))
+    assert rescheduled(office, bare, None, OwnPayload({"to": "bob"})).own_payload
+    world.until(TWO_HOURS + 60)
+    assert sorted(map(str, calls.given)) == ["None", "{'to': 'bob'}"]
+
+
+def test_rescheduled_run_can_start_now(world: World, office: Office, calls: Payloads) -> None:
+    asked = office.run(OwnPayload(1), later=Later(at=TWO_HOURS))
+    rescheduled(office, asked, int(world.clock.now()))
+    world.work()
+    assert calls.given == [1]
+    world.until(TWO_HOURS + 60)
+    assert calls.given == [1]
+
+
+def test_rescheduled_run_can_be_rescheduled_again(world: World, office: Office, calls: Payloads) -> None:
+    asked = office.run(OwnPayload(1), later=Later(at=TWO_HOURS))
+    for to in (FIVE_HOURS, TWO_HOURS + 30, TWO_HOURS + 900, TWO_HOURS + 60):
+        rescheduled(office, asked, to)
+        assert [run.run_id for run in office.listed(Q)] == [asked.run_id]
+    world.until(FIVE_HOURS + 60)
+    (at,) = times(world)
+    assert TWO_HOURS + 60 <= at <= TWO_HOURS + 60.5
+
+
+def test_rescheduled_run_whose_request_is_repeated_stays(world: World, office: Office, calls: Payloads) -> None:
+    asked = office.run(OwnPayload(1), key="k", later=Later(at=TWO_HOURS))
+    moved = rescheduled(office, asked, FIVE_HOURS, OwnPayload(2))
+    assert office.run(OwnPayload(1), key="k", later=Later(at=TWO_HOURS)) == moved
+    world.until(FIVE_HOURS + 60)
+    assert calls.given == [2]
+
+
+def test_rescheduled_run_can_be_cancelled(world: World, office: Office, calls: Payloads) -> None:
+    asked = office.run(later=Later(at=TWO_HOURS))
+    rescheduled(office, asked, FIVE_HOURS)
+    office.api.commands.cancel("default", asked.run_id, "anna")
+    world.work()
+    assert office.record(asked).state is RunState.CANCELLED
+    world.until(FIVE_HOURS + 60)
+    assert calls.given == []
+    with pytest.raises(RunEndedError):
+        rescheduled(office, asked, FIVE_HOURS + HOUR)
+
+
+def test_rescheduled_run_of_a_deleted_job_does_not_start(world: World, office: Office, calls: Payloads) -> None:
+    asked = office.run(later=Later(at=TWO_HOURS))
+    rescheduled(office, asked, FIVE_HOURS)
+    office.delete()
+    with pytest.raises(JobGoneError):
+        rescheduled(office, asked, FIVE_HOURS + HOUR)
+    world.until(FIVE_HOURS + 60)
+    assert calls.given == []
+
+
+@pytest.mark.parametrize("overlap", [Overlap.QUEUE, Overlap.SKIP])
+def test_rescheduled_run_whose_earlier_message_arrives_leaves_the_lock_of_its_job(
+    world: World, office: Office, overlap: Overlap
+) -> None:
+    """The worker takes the lock before it finds the record: another run must not wait for the new time."""
+    world.add(job("", overlap=overlap))
+    first, second = office.run(later=Later(at=TWO_HOURS)), office.run(later=Later(at=TWO_HOURS + 2))
+    world.until(TWO_HOURS - 100)  # both messages are sent
+    rescheduled(office, first, FIVE_HOURS)
+    world.until(TWO_HOURS + 60)
+    assert [name for name, _, _ in world.caller.calls] == [second.run_id]
+    assert times(world)[0] <= TWO_HOURS + 3
+    world.until(FIVE_HOURS + 60)
+    assert [name for name, _, _ in world.caller.calls] == [second.run_id, first.run_id]
+
+
+@pytest.mark.parametrize("before", [HOUR, 30])
+def test_rescheduled_run_meets_the_deadlines_of_its_new_time(world: World, office: Office, before: int) -> None:
+    world.add(job("", start_within_seconds=300, finish_by=300))
+    asked = office.run(later=Later(at=TWO_HOURS))
+    world.until(TWO_HOURS - before)
+    rescheduled(office, asked, TWO_HOURS + 1800)
+    world.until(FIVE_HOURS)
+    assert world.notices.deadlines == []
+
+
+def test_rescheduled_run_that_has_begun_or_was_not_requested_is_refused(
+    world: World, office: Office, calls: Payloads
+) -> None:
+    del calls
+    asked = office.run(later=Later(at=TWO_HOURS))
+    world.until(TWO_HOURS + 60)
+    with pytest.raises(RunEndedError):
+        rescheduled(office, asked, FIVE_HOURS)
+    with pytest.raises(RunUnknownError):
+        rescheduled(office, replace(asked, identity=replace(asked.identity, suffix=".mnothere")), FIVE_HOURS)
+    world.add(job("0 20 * * *", id="nightly", completion=Completion.CALLBACK, completion_seconds=DAY))
+    world.until(NOON + 8 * HOUR + 60)
+    waiting = RunName("nightly", int(NOON) + 8 * HOUR).id
+    with pytest.raises(NotDelayedError):
+        office.api.rescheduling.unstarted("default", waiting)
+
+
+@pytest.mark.parametrize("to", [int(NOON) - HOUR, int(NOON) + MAX_AHEAD_DAYS * DAY + 60])
+def test_rescheduled_run_needs_a_time_in_reach(world: World, office: Office, calls: Payloads, to: int) -> None:
+    asked = office.run(OwnPayload(1), later=Later(at=TWO_HOURS))
+    with pytest.raises(ScheduleError):
+        rescheduled(office, asked, to)
+    world.until(TWO_HOURS + 60)
+    assert calls.given == [1]
+
+
+def test_rescheduled_run_counts_in_the_quota_of_its_new_hour(world: World, office: Office, calls: Payloads) -> None:
+    del calls
+    world.settings = replace(world.settings, delayed_runs_per_hour=1)
+    office.run(later=Later(at=FIVE_HOURS))
+    asked = office.run(later=Later(at=TWO_HOURS))
+    with pytest.raises(RunQuotaError):
+        rescheduled(office, asked, FIVE_HOURS + 60)
+    assert office.record(asked).due == TWO_HOURS
+
+
+def test_rescheduled_run_that_starts_in_the_meantime_stays_as_it_is(
+    world: World, office: Office, calls: Payloads
+) -> None:
+    asked = office.run(OwnPayload(1), later=Later(at=TWO_HOURS))
+    world.until(TWO_HOURS - 1)
+    found = office.api.rescheduling.unstarted("default", asked.run_id)
+    world.until(TWO_HOURS + 10)
+    with pytest.raises(RunEndedError):
+        office.api.rescheduling(found, "anna", OwnPayload(2), Later(at=FIVE_HOURS))
+    assert calls.given == [1]
+    assert office.record(asked).due == TWO_HOURS
+    world.until(FIVE_HOURS + 60)
+    assert calls.given == [1]
+
+
+def test_rescheduled_run_whose_message_is_lost_is_found_by_index_repair(
+    world: World, office: Office, calls: Payloads
+) -> None:
+    asked = office.run(OwnPayload(1), later=Later(at=TWO_HOURS))
+    rescheduled(office, asked, FIVE_HOURS)
+    world.until(FIVE_HOURS - 60)
+    world.wheel.empty()
+    world.until(FIVE_HOURS + 7 * HOUR)
+    (event,) = [event for event in world.repair().events if event.action == "requested_run_sent_again"]
+    assert event.facts["run_id"] == asked.run_id
+    world.until(FIVE_HOURS + 8 * HOUR)
+    assert calls.given == [1]
+
+
+def test_rescheduled_run_leaves_a_line_in_the_history_of_its_job(world: World, office: Office, calls: Payloads) -> None:
+    del calls
+    asked = office.run(later=Later(at=TWO_HOURS))
+    rescheduled(office, asked, FIVE_HOURS)
+    newest = world.jobs.history("default", asked.job_id, limit=1, before=None).items[0]
+    assert (newest.action, newest.principal) == ("rescheduled", "anna")
+    assert newest.facts == {"run_id": asked.run_id, "due": "2026-11-21T17:00:00Z", "payload_changed": False}
