@@ -30,7 +30,7 @@ class HttpPinger:
 
     def ping(self, url: str, timeout: float) -> str | None:
         """Send the request. Return None after a success, otherwise the error."""
-        client = HttpClient(self.clock, private=self.private, most_bytes=_MOST_BYTES)
+        caller = HttpClient(self.clock, private=self.private, most_bytes=_MOST_BYTES)
         none: frozenset[str] = frozenset()
         try:
             endpoint = endpoint_of(url)
@@ -41,7 +41,7 @@ class HttpPinger:
                 "User-Agent": f"duecourse/{VERSION}",
             }
             request = HttpRequest(endpoint, "GET", False, (*headers.items(),), None, none, none)
-            answer = client.exchange(request, Deadline(timeout))
+            answer = caller.exchange(request, Deadline(timeout))
         except (EndpointError, AddressRefusedError) as problem:
             return str(problem)
         except (OSError, HTTPException) as problem:
