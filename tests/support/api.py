@@ -6,7 +6,7 @@ import json
 import logging
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from gzip import decompress
 from io import StringIO
 from itertools import count
@@ -57,7 +57,7 @@ STANDARD: dict[str, Any] = {name: known.standard for name, known in ALLOW_LISTS.
 ALLOWED = AllowedTargets(
     **STANDARD | {"actions": ("sqs:SendMessage", "ecs:UpdateService")},
     public_ip=True,
-    connectors={OFFICE.name: OFFICE},
+    connectors={OFFICE.name: replace(OFFICE, tenants=("*",), hosts=("*",))},
 )
 
 
