@@ -17,7 +17,7 @@ from duecourse.limits import WORKER_SECONDS
 from infra.functions.python_function import PythonFunction, PythonRuntime
 from infra.nag import acknowledge_wildcards
 from infra.settings.config import StageConfig
-from infra.settings.connectors_config import connector_settings
+from infra.settings.connectors_config import CONNECTOR_MB, connector_settings
 
 NETWORK_ACTIONS = (
     "ec2:AssignPrivateIpAddresses",
@@ -60,7 +60,7 @@ class Connectors(Construct):
             description=f"Duecourse: sends requests of jobs via {name}",
             function_name=function_name,
             timeout_seconds=max(WORKER_SECONDS.values()),  # the timeouts of targets are shorter
-            memory_mb=256,
+            memory_mb=CONNECTOR_MB,
             traced=False,  # its role would need permissions
             environment={"DUECOURSE_CONNECTOR": own, "DUECOURSE_PRIVATE_TARGETS": self._config.private_targets},
         )

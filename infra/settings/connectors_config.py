@@ -10,6 +10,11 @@ from typing import Any
 from duecourse.domain.targets.connectors import network_problem
 from duecourse.limits import CONNECTOR_NAME, EVERY_TENANT
 
+CONNECTOR_MB = 256
+"""The memory of a connector, which has one call at a time. With less, Lambda gives it too little of a processor for
+TLS.
+"""
+
 MAX_CONNECTORS_BYTES = 1_000
 """The maximum size of the connectors in the environment of a function, which has 4 KB for all variables (AWS Lambda
 Developer Guide, "Lambda quotas").

@@ -8,7 +8,7 @@ import pytest
 from duecourse.api.bodies.validation import read_job
 from duecourse.api.problems import Problem
 from duecourse.domain.jobs.document import definition_document
-from tests.support.connectors import ANYWHERE, LOCAL_NOTATIONS, OFFICE
+from tests.support.connectors import ANYWHERE, OFFICE
 from tests.support.posting import RULES, check, posted
 
 SHARED = replace(ANYWHERE, name="shared", tenants=("*",))
