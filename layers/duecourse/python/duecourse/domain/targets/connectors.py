@@ -43,7 +43,7 @@ def connector_named(name: str, connectors: Connectors) -> Connector | None:
 def connector_refusal(tenant: str, name: str, connectors: Connectors) -> str | None:
     """Return the reason why the jobs of a tenant may not use a connector, with a remedy. None if they may.
 
-    The reason is the same for a connector that the stage does not have: it does not tell tenants the names of others.
+    The reason is the same for a connector that the stage does not have, so that it does not disclose names.
     """
     found = connector_named(name, connectors)
     if found is not None and _admits(found, tenant):

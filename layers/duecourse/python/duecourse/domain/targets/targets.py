@@ -89,7 +89,7 @@ class Connector:
 
 
 Connectors = Mapping[str, Connector]
-"""The connectors of a stage by name. `*` stands for every other name (`duecourse.testing`)."""
+"""The connectors of a stage by name. The one named `*` has all other names too (`duecourse.testing`)."""
 
 CONNECTOR_UNAVAILABLE = "connector_unavailable"
 """The code of a failed call whose connector did not answer. The target may be healthy."""
