@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, AllowedTargets, Connectors
+from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, AllowedTargets
+from duecourse.domain.targets.targets import Connectors
 from duecourse.limits import TASK_NAME
 
 TASK_PARTS = ("target", "defaults")
