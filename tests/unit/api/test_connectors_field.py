@@ -60,6 +60,13 @@ def test_connectors_field_refuses_a_host_outside_the_list_with_the_setting_to_ch
     assert "connectors.office.hosts" in detail
 
 
+def test_connectors_field_compares_an_ipv6_address_in_its_short_form() -> None:
+    narrow = replace(OFFICE, hosts=("fd00::7",), cidrs=("fd00::/8",))
+    rules = replace(OF_ACME, allowed=replace(RULES.allowed, connectors={"office": narrow}))
+    draft = read_job(posted(target=target("https://[FD00:0:0::7]/")), "acme", rules, check)
+    assert definition_document(draft)["target"]["via"] == "office"
+
+
 def test_connectors_field_refuses_an_address_outside_the_networks() -> None:
     narrow = replace(OF_ACME, allowed=replace(RULES.allowed, connectors={"office": replace(OFFICE, hosts=("*",))}))
     (detail,) = faults(target("https://192.168.0.1/"), narrow).values()

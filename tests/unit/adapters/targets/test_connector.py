@@ -160,12 +160,14 @@ def test_connector_that_cannot_be_invoked_is_retryable_and_no_error_of_the_targe
     assert outcome.detail.startswith(f"Duecourse-test-via-office: {name}")
 
 
-def test_connector_whose_function_fails_is_retryable_and_its_error_is_for_operators(call, via, client):
-    client.failure, client.answer = "Unhandled", b'{"errorMessage": "no memory at 10.0.0.7"}'
-    outcome, _ = call(by=via)
+def test_connector_whose_function_fails_is_retryable_and_its_error_is_for_operators(call, via, client, secrets):
+    secrets.known["acme", "api-key"] = "s3cr3t"
+    client.failure, client.answer = "Unhandled", b'{"errorMessage": "no memory at 10.0.0.7 for Bearer s3cr3t"}'
+    outcome, _ = call(by=via, headers=(("Authorization", "Bearer {{secret:api-key}}"),))
     assert (outcome.code, outcome.retryable) == ("connector_unavailable", True)
     assert "10.0.0.7" not in outcome.error
     assert "no memory" in outcome.detail
+    assert "s3cr3t" not in outcome.detail
 
 
 @pytest.mark.parametrize("answer", [b"", b"null", b"[]", b"{}", b'{"status": 200, "body": "%"}'])

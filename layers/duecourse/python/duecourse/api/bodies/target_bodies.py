@@ -82,9 +82,12 @@ def connected_problem(url: str, connector: Connector, *, loopback: bool) -> str 
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
+    address = _address(parts.netloc, host)
+    if address is not None:
+        host = str(address)
     if problem := host_refusal(host, connector):
         return f"must name a host of the connector: {problem}"
-    if _address(parts.netloc, host) is not None and (problem := address_refusal(host, connector, loopback=loopback)):
+    if address is not None and (problem := address_refusal(host, connector, loopback=loopback)):
         return f"must name a host of the connector: {problem}"
     return None
 

@@ -13,7 +13,7 @@ from duecourse.adapters.targets.aws.aws_call import ClientFor, wait_of
 from duecourse.adapters.targets.http.connection import Deadline, HttpAnswer, HttpRequest
 from duecourse.adapters.targets.http.http import RequestError, Send
 from duecourse.adapters.targets.http.wire import MAX_EVENT_BYTES, Asked, Unanswered, answer_of, request_document
-from duecourse.adapters.targets.invocation import READ_BYTES
+from duecourse.adapters.targets.invocation import READ_BYTES, Redaction
 from duecourse.domain.targets.connectors import connector_named, connector_refusal
 from duecourse.domain.targets.targets import CONNECTOR_UNAVAILABLE, Connector, Connectors, TaskTarget
 from duecourse.ports import Call
@@ -58,20 +58,20 @@ class _Through:
             text = f"{request.name}: the request is too large for a connector ({len(event)} bytes as JSON)"
             raise RequestError(text, code="request_too_large")
         try:
-            body = self._invoked(event, deadline)
+            body = self._invoked(request, event, deadline)
         except ReadTimeoutError:
             raise TimeoutError from None
         except ClientError as refused:
             error = refused.response.get("Error", {})
             code, message = error.get("Code"), error.get("Message")
-            raise self._unavailable(f"was not invoked ({code})", f"{code}: {message}") from None
+            raise self._unavailable(request, f"was not invoked ({code})", f"{code}: {message}") from None
         except (BotoCoreError, ResponseParserError) as problem:
             name = type(problem).__name__
-            raise self._unavailable(f"did not answer ({name}){_MAYBE}", name) from None
+            raise self._unavailable(request, f"did not answer ({name}){_MAYBE}", name) from None
         try:
             answer = answer_of(orjson.loads(body))
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            raise self._unavailable(f"sent no valid answer{_MAYBE}", f"{problem!r}"[:200]) from None
+            raise self._unavailable(request, f"sent no valid answer{_MAYBE}", f"{problem!r}"[:200]) from None
         match answer:
             case Unanswered(code="timeout"):
                 raise TimeoutError
@@ -81,7 +81,7 @@ class _Through:
             case HttpAnswer():
                 return answer
 
-    def _invoked(self, event: bytes, deadline: Deadline) -> bytes:
+    def _invoked(self, request: HttpRequest, event: bytes, deadline: Deadline) -> bytes:
         """Return the answer of the connector's function. Raises RequestError if it failed, and botocore's errors."""
         given: dict[str, Any] = self.client_for(wait_of(deadline)).invoke(
             FunctionName=self.connector.function, InvocationType="RequestResponse", Payload=event
@@ -89,10 +89,13 @@ class _Through:
         with given["Payload"] as stream:
             body: bytes = stream.read()
         if word := given.get("FunctionError"):
-            raise self._unavailable(f"failed{_MAYBE}", f"{word}: {body[:500].decode(errors='replace')}")
+            raise self._unavailable(request, f"failed{_MAYBE}", f"{word}: {body[:500].decode(errors='replace')}")
         return body
 
-    def _unavailable(self, said: str, detail: str) -> RequestError:
-        """Return the error of a connector that did not answer. `said` is for tenants, and `detail` for operators."""
-        text, detail = f"the connector {self.connector.name} {said}", f"{self.connector.function}: {detail}"
-        return RequestError(text, code=CONNECTOR_UNAVAILABLE, retryable=True, detail=detail)
+    def _unavailable(self, request: HttpRequest, said: str, detail: str) -> RequestError:
+        """Return the error of a connector that did not answer. `said` is for tenants, and `detail` for operators: it is
+        logged, so it must not contain the secrets of the request.
+        """
+        text, shown = f"the connector {self.connector.name} {said}", Redaction(request.secrets).text(detail)
+        function = self.connector.function
+        return RequestError(text, code=CONNECTOR_UNAVAILABLE, retryable=True, detail=f"{function}: {shown}")
