@@ -1,6 +1,6 @@
 """The Lambda handler of a connector: it sends one HTTP request of a worker from a private network.
 
-It imports neither the wiring nor the logger, so that it starts quickly. Lambda logs its exceptions, and the worker logs
+It imports neither the wiring nor the telemetry, so that it starts quickly. Lambda logs its exceptions, and the worker logs
 the failures of requests.
 """
 
