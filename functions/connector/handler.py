@@ -1,7 +1,7 @@
 """The Lambda handler of a connector: it sends one HTTP request of a worker from a private network.
 
-It imports neither the wiring nor the telemetry, so that it starts quickly. Lambda logs its exceptions, and the worker logs
-the failures of requests.
+It imports neither the wiring nor the telemetry, so that it starts quickly. Lambda logs its exceptions, and the worker
+logs the failures of requests.
 """
 
 from __future__ import annotations
