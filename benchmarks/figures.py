@@ -13,6 +13,7 @@ from benchmarks.cost.model import MINUTES_OF_MONTH, lambda_usd
 from benchmarks.cost.per_million import MILLION
 from benchmarks.cost.prices import PRICES
 from benchmarks.cost.prices import usd as price
+from infra.settings.connectors_config import CONNECTOR_MB
 
 Results = Mapping[str, Any]
 """The documents in benchmarks/results/ by benchmark."""
@@ -161,6 +162,7 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "flooded": lambda r: whole(r["cost"]["idle_apart"]["open_routes_flooded"]),
     "poller": lambda r: plain(r["cost"]["idle_apart"]["each_provisioned_poller"]),
     "poller.50_a_year": lambda r: f"${50 * 12 * r['cost']['idle_apart']['each_provisioned_poller']:,.0f}",
+    "connector": usd(lambda_usd(1_000_000, 0.5, CONNECTOR_MB)),
     "price.alarm": plain(PRICES["alarm"].dollars),
     "price.metric": plain(PRICES["metric"].dollars),
     "price.dashboard": plain(PRICES["dashboard"].dollars),

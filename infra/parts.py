@@ -9,11 +9,13 @@ from dataclasses import dataclass
 
 from aws_cdk import aws_sqs as sqs
 
+from infra.functions.connector import Connectors
 from infra.functions.python_function import PythonFunction, PythonRuntime
 from infra.queues.event_bus import EventBus
 from infra.queues.notices import NoticeTopics
 from infra.queues.queues import DeadLettersQueue, LaneQueues, ShardFifoQueue
 from infra.settings.config import StageConfig
+from infra.settings.connectors_config import connector_settings
 from infra.settings.stores_config import buckets_json
 from infra.stores.buckets import ResultsBucket
 from infra.stores.tables import JobsTable, RunsTable
@@ -39,6 +41,7 @@ class SharedResources:
     results: ResultsBucket
     tasks: TaskParameters
     token_keys: TokenKeys
+    connectors: Connectors
 
     @property
     def seats(self) -> dict[str, str]:
@@ -68,7 +71,7 @@ class SharedResources:
             "REQUESTS_PER_SECOND": str(config.limits.requests_per_second),
             "BURST": str(config.limits.burst),
             "PRIVATE_TARGETS": config.private_targets,
-            "ALLOWED_TARGETS": config.allowed_targets.to_json(),
+            "ALLOWED_TARGETS": config.allowed_targets.to_json(connector_settings(config.stack_name, config.connectors)),
             "SECRET_STORE": config.secret_store,
             "DEFAULT_PRECISION": config.default_precision,
             "SHARD_QUEUE_URL": self.shard_queue.queue.queue_url,

@@ -33,7 +33,7 @@ def size_problems(template: Mapping[str, Any]) -> Iterator[str]:
                 if size > MAX_ENVIRONMENT_BYTES:
                     yield (
                         f"the environment of {name} has {size} bytes, and Lambda allows {MAX_ENVIRONMENT_BYTES}: "
-                        "shorten allowed_targets (patterns with *) or result_buckets"
+                        "shorten allowed_targets (patterns with *), connectors or result_buckets"
                     )
             case "AWS::IAM::Policy":
                 for role in properties.get("Roles", ()):

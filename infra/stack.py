@@ -8,6 +8,7 @@ from constructs import Construct
 
 from infra.functions.api import HttpApi
 from infra.functions.auth import Auth
+from infra.functions.connector import Connectors
 from infra.functions.console import Console
 from infra.functions.dispatch import DispatchFunction
 from infra.functions.execute import Execute
@@ -76,7 +77,8 @@ class DuecourseStack(Stack):
             results=ResultsBucket(self, "Results", config=config, encryption=encryption, logs=logs),
             tasks=TaskParameters(self, "Tasks", config=config),
             token_keys=TokenKeys(self, "TokenKeys", config=config),
-            runtime=PythonRuntime(self, "Python", config=config, encryption=encryption),
+            runtime=(runtime := PythonRuntime(self, "Python", config=config, encryption=encryption)),
+            connectors=Connectors(self, "Connectors", config=config, runtime=runtime),
         )
         EndEvents(self, "Ends", allowed=config.allowed_targets, queue=parts.lanes.callbacks)
         notices, bus = parts.notices, parts.bus
@@ -103,6 +105,7 @@ class DuecourseStack(Stack):
             "Callbacks": api.callbacks,
             **({} if auth.users is None else {"Claims": auth.users.claims}),
             **({} if console is None else {"Console": console}),
+            **{f"Connector{name.capitalize()}": each for name, each in parts.connectors.functions.items()},
         }
 
         self.api_url: str = api.address

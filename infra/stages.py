@@ -57,6 +57,7 @@ STAGES: Mapping[str, StageConfig] = {
         log_retention_days=7,
         allowed_targets=AllowedTargetsConfig(actions=("dynamodb:PutItem", "s3:PutObject", "sqs:SendMessage")),
         oidc_keys=("local",),
+        connectors={"office": {"tenants": ["*"], "hosts": ["*"], "cidrs": ["127.0.0.0/8", "::1/128"]}},
         result_buckets={"duecourse-target-results": {"prefixes": {"*": "{tenant}/"}}},
         runs_on_this_machine=True,
         bucket_access_logs=False,  # the emulator writes none

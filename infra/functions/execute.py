@@ -180,6 +180,7 @@ class Execute(Construct):
         yield iam.PolicyStatement(actions=["sqs:SendMessage"], resources=self._parts.lanes.arns)
         yield from self._result_statements()
         yield from self._parts.token_keys.permission("kms:Sign")
+        yield from self._parts.connectors.permission()
         yield from target_statements(Stack.of(self), self._parts.config.allowed_targets)
 
     def _result_statements(self) -> Iterator[iam.PolicyStatement]:

@@ -82,15 +82,18 @@ class PythonFunction(Construct):
         allow_recursion: bool = False,
         code: lambda_.Code | None = None,
         layers: bool = True,
+        function_name: str | None = None,
+        traced: bool = True,
     ) -> None:
         """`scheduled`: a rule starts the function at regular intervals, directly or through a queue. `allow_recursion`:
         the function sends messages to the queue that invokes it, with its own bounds. Without this, Lambda would stop
         it after about sixteen rounds and drop the message ("Use Lambda recursive loop detection", AWS Lambda Developer
         Guide). The default of `code` is the function's folder. Without `layers`, the function has only the standard
-        library.
+        library. CloudFormation chooses the name of a function without `function_name`. `traced`: whether it is traced
+        in a stage with traces.
         """
         super().__init__(scope, construct_id)
-        traced = runtime.config.tracing and not scheduled
+        traced = traced and runtime.config.tracing and not scheduled
         self.timeout_seconds = timeout_seconds
         self.memory_mb = memory_mb
         self.environment = {
@@ -107,6 +110,7 @@ class PythonFunction(Construct):
         self.function = lambda_.Function(
             self,
             "Function",
+            function_name=function_name,
             description=description,
             code=code or function_code(source),
             handler="handler.handler",

@@ -20,6 +20,7 @@ CHANGEABLE = (
     "archive",
     "audit_segments",
     "completed_job_retention_days",
+    "connectors",
     "lanes",
     "limits",
     "list_successes",
@@ -38,8 +39,10 @@ CHANGEABLE = (
 )
 """The fields of `StageConfig` that a deployment can change in part."""
 
-FIXED = frozenset({"timeout_seconds", "batch_size", "metric_math", "here"})
-"""Fields of these settings that depend on the code, the emulator or the region, and so cannot be changed."""
+FIXED = frozenset({"timeout_seconds", "batch_size", "metric_math", "here", "connectors"})
+"""Fields of these settings that depend on the code, the emulator, the region or another setting, and so cannot be
+changed.
+"""
 
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}
 

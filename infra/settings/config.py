@@ -24,6 +24,7 @@ from duecourse.limits import (
 from duecourse.settings.reading import problem_of
 from infra.settings.alarms_config import AlarmsConfig
 from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
+from infra.settings.connectors_config import StageConnectors, connector_problems
 from infra.settings.domain_config import ApiDomainConfig
 from infra.settings.lanes_config import MAX_MAX_CONCURRENCY, MIN_MAX_CONCURRENCY, LaneConfig
 from infra.settings.stores_config import OWN, ArchiveConfig, StageBuckets, StandbyConfig, bucket_problems, key_problem
@@ -110,6 +111,10 @@ class StageConfig:
     result_buckets: StageBuckets = field(default_factory=dict)
     """The buckets in which jobs can store their results, each with the prefixes of tenants (`*`: of all others), its
     KMS key and its account if it has another: `{"reports": {"prefixes": {"acme": "duecourse/"}, "key": "arn:..."}}`.
+    """
+    connectors: StageConnectors = field(default_factory=dict)
+    """The functions in private networks through which HTTP targets with `via` are called: `{"office": {"subnets":
+    [...], "security_groups": [...], "tenants": ["erp"], "hosts": ["*.corp.example"], "cidrs": ["10.0.0.0/8"]}}`.
     """
     oidc_keys: tuple[str, ...] = ()
     """The names of the keys that sign OIDC tokens for targets. The first one signs, and all are published. Without
@@ -342,6 +347,8 @@ class StageConfig:
         if self.standby is not None:
             if self.auth.kind == "cognito":
                 yield "auth", "must be jwt or iam with standby, because a user pool is lost with its region"
+            if self.connectors:
+                yield "connectors", "must be empty with standby, because subnets belong to one region"
             if self.encryption_key == OWN:
                 yield "encryption_key", "must be none or an ARN with standby: the replica needs a key before its stack"
         on_this_machine = self.runs_on_this_machine
@@ -356,6 +363,7 @@ class StageConfig:
             "allowed_targets": self.allowed_targets.problems(),
             "tasks": task_problems(self.tasks),
             "result_buckets": bucket_problems(self.result_buckets),
+            "connectors": connector_problems(self.stack_name, self.connectors, on_this_machine=on_this_machine),
             "standby": () if self.standby is None else self.standby.problems(),
         }.items():
             yield from ((f"{part}.{field}", problem) for field, problem in problems)

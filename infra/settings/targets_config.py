@@ -7,10 +7,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, AllowedTargets
+from duecourse.domain.targets.targets import Connectors
 from duecourse.limits import TASK_NAME
 
 TASK_PARTS = ("target", "defaults")
@@ -33,11 +34,14 @@ class AllowedTargetsConfig(AllowedTargets):
 
     task_roles: tuple[str, ...] = ()
     """The roles of ECS tasks. Only the workers' roles contain them; jobs cannot choose them."""
+    connectors: Connectors = field(default_factory=dict, init=False)
+    """Always empty: the stage has a setting of its own for them."""
 
     def __init__(self, **given: Any) -> None:
         """Each argument sets one of the lists, or `public_ip`. Raises TypeError for another name."""
         known = {name: each.standard for name, each in ALLOW_LISTS.items()} | {"public_ip": False}
         known["task_roles"] = known["roles"]
+        object.__setattr__(self, "connectors", {})
         if unknown := sorted(given.keys() - known.keys()):
             raise TypeError(f"unknown lists: {', '.join(unknown)}; use {', '.join(known)}")
         for name, value in (known | given).items():
@@ -48,31 +52,32 @@ class AllowedTargetsConfig(AllowedTargets):
         """The services of the allowed API calls, by boto3's names."""
         return frozenset(action.partition(":")[0] for action in self.actions)
 
-    def to_json(self) -> str:
+    def to_json(self, connectors: Mapping[str, Any]) -> str:
         """Return the DUECOURSE_ALLOWED_TARGETS setting of the API and the workers. Empty lists allow nothing, so they
         are omitted.
         """
-        kinds = [field.name for field in fields(self) if field.name != "task_roles"]
-        return json.dumps({kind: getattr(self, kind) for kind in kinds if getattr(self, kind)}, separators=(",", ":"))
+        kinds = [each.name for each in fields(self) if each.name not in ("task_roles", "connectors")]
+        whole = {kind: getattr(self, kind) for kind in kinds} | {"connectors": connectors}
+        return json.dumps({kind: value for kind, value in whole.items() if value}, separators=(",", ":"))
 
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield each invalid field with its requirement."""
-        for field in fields(self):
-            if field.name == "public_ip":
+        for each in fields(self):
+            if each.name in ("public_ip", "connectors"):
                 continue
-            for text in getattr(self, field.name):
-                known = ALLOW_LISTS.get(field.name)
+            for text in getattr(self, each.name):
+                known = ALLOW_LISTS.get(each.name)
                 if known is not None and known.entry:
                     if re.fullmatch(known.entry, text) is None:
-                        yield field.name, f"must {known.entry_wants}: {text!r}"
+                        yield each.name, f"must {known.entry_wants}: {text!r}"
                     continue
-                name, _, revision = text.partition(":") if field.name == "task_definitions" else (text, "", "")
+                name, _, revision = text.partition(":") if each.name == "task_definitions" else (text, "", "")
                 if _PATTERN.fullmatch(name) is None:
-                    yield field.name, f"must be names with * and ? as wildcards, not ARNs: {text!r}"
+                    yield each.name, f"must be names with * and ? as wildcards, not ARNs: {text!r}"
                 elif not name.strip("*?"):
-                    yield field.name, f"must not allow every name: {text!r}"
+                    yield each.name, f"must not allow every name: {text!r}"
                 elif text != name and _REVISION.fullmatch(revision) is None:
-                    yield field.name, f"must have a revision such as 7 or * after its colon: {text!r}"
+                    yield each.name, f"must have a revision such as 7 or * after its colon: {text!r}"
         if self.actions and not self.roles:
             yield "roles", "must contain the roles that jobs assume to call the actions"
 

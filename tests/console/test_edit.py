@@ -406,3 +406,16 @@ def test_job_editor_start_is_chosen_with_a_date_picker(console: ServedConsole, o
     assert shown(page)["start"] == "2026-12-01T08:30:00Z"
     page.get_by_role("textbox", name="The job as JSON").fill('{"id": "a",\n"schedule": }')
     expect(page.get_by_text("Line 2: the JSON is not valid")).to_be_visible()
+
+
+def test_job_editor_form_has_the_connector_of_a_private_network_and_the_job_page_shows_it(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/jobs/new")
+    write(page, Id="invoices", Expression="15 * * * *", URL="http://erp.corp.example/invoices", Connector="office")
+    expect(page.get_by_role("region", name="Next occurrences").get_by_role("listitem")).to_have_count(10)
+    assert shown(page)["target"] == {"type": "http", "url": "http://erp.corp.example/invoices", "via": "office"}
+    page.get_by_role("button", name="Create job").click()
+    expect(page.get_by_text("POST http://erp.corp.example/invoices via office")).to_be_visible()
+    (call,) = scheduler.advance(hours=1)
+    assert call.target["via"] == "office"

@@ -23,7 +23,7 @@ PAGES = [
 
 
 class Target:
-    """What the pages call https://example.com and $RECEIVER: all is well there, but `/fail`."""
+    """What the pages call $RECEIVER, https://example.com and https://erp.corp.example: all is well, but `/fail`."""
 
     def __call__(self, handler: BaseHTTPRequestHandler) -> None:
         if handler.path == "/token":
@@ -62,7 +62,8 @@ def test_documentation_each_page_works_as_described(
     buses = client("events", system.stack.endpoint).list_event_buses()["EventBuses"]
     (bus,) = (each["Name"] for each in buses if each["Name"] != "default")
     own = {"RECEIVER": target.url("/ok"), "BUS": bus, "TOPIC_ARN": system.stack.outputs.tickets_topic_arn}
-    follow(page, folder, environment | own, {"https://example.com": target.url("")})
+    places = dict.fromkeys(("https://example.com", "https://erp.corp.example"), target.url(""))
+    follow(page, folder, environment | own, places)
 
 
 def test_documentation_handle_message_script_runs_the_handler_in_its_own_process(environment: dict[str, str]) -> None:

@@ -77,7 +77,7 @@ OF_OPERATIONS: Mapping[str, frozenset[str]] = {
 """What only the workers that carry out operations may do, by store. The code of the others is the same."""
 
 FUNCTIONS = (
-    *("Api", "Archive", "Audit", "Callbacks", "Claims", "Console"),
+    *("Api", "Archive", "Audit", "Callbacks", "Claims", "Connector", "Console"),
     *("Dispatch", "Execute", "Repair", "Reconcile", "Tick"),
 )
 """The outputs without their suffixes; the outputs of the lanes' workers begin with Execute."""
@@ -87,6 +87,9 @@ ON_THE_CLOCK = frozenset({"Tick", "Dispatch", "Reconcile", "Repair", "Audit"})
 
 CLAIMS = "Claims"
 """Cognito's trigger, which exists only if the stack creates a user pool. It makes no requests."""
+
+CONNECTOR = "Connector"
+"""The function of a connector, in stages that have one. Workers invoke it like a target."""
 
 Rights = dict[str, set[str]]
 
@@ -134,6 +137,9 @@ def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
             return "own queue"
         if name in stack.resources("AWS::KMS::Key"):
             return "token keys"
+        if name in stack.resources("AWS::Lambda::Function"):
+            assert "via" in stack.resources("AWS::Lambda::Function")[name]["FunctionName"]
+            return "connectors"
         return stores(stack)[name] + (", stream" if attribute == "StreamArn" or part == "/stream/*" else "")
     arn, partition, service, region, account, name = text.split(":", 5)
     assert (arn, partition, account) == ("arn", "{Partition}", "" if service == "s3" else "{AccountId}")
@@ -202,6 +208,8 @@ def used_by_lambda(stack: Stack, name: str) -> Rights:
 
 def expected(stack: Stack, name: str) -> Rights:
     rights = used_by_lambda(stack, name)
+    if kind_of(name) == "Execute" and STAGES[stack.stage].connectors:
+        rights["connectors"] = {"lambda:InvokeFunction"}
     for store, actions in asked_for(stack, name).items():
         wanted = {action for action in actions if (kind_of(name), store, action) not in NOT_GRANTED}
         if kind_of(name) == "Execute":

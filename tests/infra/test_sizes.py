@@ -34,8 +34,8 @@ def test_sizes_environment_above_4096_bytes_is_refused_with_the_settings_that_fi
     assert problems(Worker=function(A="x" * fitting, B=known)) == []
     (found,) = problems(Worker=function(A="x" * (fitting + 1), B=known))
     assert found == (
-        "the environment of Worker has 4097 bytes, and Lambda allows 4096: shorten allowed_targets (patterns with *) "
-        "or result_buckets"
+        "the environment of Worker has 4097 bytes, and Lambda allows 4096: shorten allowed_targets (patterns with *), "
+        "connectors or result_buckets"
     )
 
 

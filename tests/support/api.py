@@ -6,7 +6,7 @@ import json
 import logging
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from gzip import decompress
 from io import StringIO
 from itertools import count
@@ -36,6 +36,7 @@ from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.stores import MemoryStores, Stores
 from duecourse.wiring import Wiring
 from tests.support.api_events import api_event, json_event
+from tests.support.connectors import OFFICE
 from tests.support.jobs import NOON
 from tests.support.limits import FixedAlarms, FixedDepths, FixedMetrics, MemoryLimits, MemoryMark
 from tests.support.openapi import check_answer
@@ -52,10 +53,11 @@ _numbers = count()
 HTTP_TARGET = {"type": "http", "url": "https://example.com/hook"}
 BODY = {"schedule": "rate(10 seconds)", "target": HTTP_TARGET}
 
+STANDARD: dict[str, Any] = {name: known.standard for name, known in ALLOW_LISTS.items()}
 ALLOWED = AllowedTargets(
-    **{name: known.standard for name, known in ALLOW_LISTS.items()}
-    | {"actions": ("sqs:SendMessage", "ecs:UpdateService")},
+    **STANDARD | {"actions": ("sqs:SendMessage", "ecs:UpdateService")},
     public_ip=True,
+    connectors={OFFICE.name: replace(OFFICE, tenants=("*",), hosts=("*",))},
 )
 
 

@@ -14,6 +14,13 @@ from infra.nag import check
 from tests.support.template import ROOT
 
 MIN_WORDS = 10
+OFFICE = {
+    "subnets": ["subnet-0123456789abcdef0"],
+    "security_groups": ["sg-0123456789abcdef0"],
+    "tenants": ["erp"],
+    "hosts": ["*.corp.example"],
+    "cidrs": ["10.0.0.0/8"],
+}
 DEPLOYMENTS: dict[str, dict[str, str]] = {
     "dev": {"stage": "dev"},
     "prod": {"stage": "prod"},
@@ -31,6 +38,7 @@ DEPLOYMENTS: dict[str, dict[str, str]] = {
         "deletion_protection": "off",
         "reserved_concurrency": "none",
     },
+    "dev with a connector": {"stage": "dev", "connectors": json.dumps({"office": OFFICE})},
 }
 
 REPORT = "validation-report.json"

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from duecourse.domain.targets.connectors import connectors_of
 from duecourse.settings import (
     AllowedTargets,
     ApiSettings,
@@ -23,6 +24,7 @@ from duecourse.settings import (
     TickSettings,
 )
 from infra.settings.config import ConfigError
+from infra.settings.connectors_config import connector_settings
 from infra.stages import STAGES
 from tests.infra.conftest import Stack
 from tests.infra.role_rights import ON_THE_CLOCK, kind_of
@@ -44,8 +46,10 @@ SETTINGS = {
 }
 
 
-WITHOUT_SETTINGS = {"ClaimsFunction", "ConsoleFunction"}
-"""Cognito's trigger, where the stack makes a user pool, knows all by the event; the console's function has no layer."""
+WITHOUT_SETTINGS = {"ClaimsFunction", "ConsoleFunction", "ConnectorOfficeFunction"}
+"""Cognito's trigger, where the stack makes a user pool, knows all by the event; the console's function has no layer; a
+connector has no class of settings (test_connectors.py).
+"""
 
 
 def clockwork(stack: Stack, output: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -86,7 +90,9 @@ def test_functions_api_has_limits_and_tenant_claim_of_its_stage(stack: Stack) ->
 
 def test_functions_api_and_workers_allow_the_targets_of_their_stage(stack: Stack) -> None:
     allowed = STAGES[stack.stage].allowed_targets
-    wanted = AllowedTargets(**{field.name: getattr(allowed, field.name) for field in fields(AllowedTargets)})
+    given: dict[str, Any] = {field.name: getattr(allowed, field.name) for field in fields(AllowedTargets)}
+    settings = connector_settings(f"Duecourse-{stack.stage}", STAGES[stack.stage].connectors)
+    wanted = AllowedTargets(**given | {"connectors": connectors_of(settings)})
     assert ApiSettings.from_env(stack.environment("ApiFunction")).allowed_targets == wanted
     for name in ("High", "Normal", "Low", "Long"):
         assert ExecuteSettings.from_env(stack.environment(f"Execute{name}Function")).allowed_targets == wanted

@@ -152,6 +152,14 @@ def test_least_privilege_suffices_for_tokens_that_receivers_verify_with_the_publ
     assert discovered["jwks_uri"] == f"{issuer}/.well-known/jwks.json"
 
 
+def test_least_privilege_suffices_for_calls_through_a_connector(deployed: Deployed) -> None:
+    with http_target(answering(200, b"paid")) as erp:
+        post(deployed, job("connected", {"type": "http", "url": erp.url(), "via": "office"}, **SOON_ONCE))
+        run = deployed.run_in("connected", "SUCCEEDED")
+    assert [seen.headers["X-Duecourse-Job-Id"] for seen in erp.seen] == ["connected"]
+    assert deployed.api.get(f"/runs/{run['id']}").json()["result"] == {"status": 200, "body": "paid"}
+
+
 def test_least_privilege_suffices_for_runs_that_wait_for_a_callback(deployed: Deployed, receivers: Receivers) -> None:
     receivers.messages()
     waiting = {"completion": "callback", "completion_seconds": 600, "heartbeat_seconds": 300}

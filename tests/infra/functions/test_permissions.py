@@ -12,6 +12,7 @@ from tests.infra.conftest import Stack
 from tests.infra.role_rights import (
     CARRIES_OPERATIONS,
     CLAIMS,
+    CONNECTOR,
     FUNCTIONS,
     NOT_GRANTED,
     TARGET,
@@ -115,8 +116,9 @@ def test_permissions_only_workers_sign_tokens_and_only_the_api_reads_the_public_
 
 
 def test_permissions_every_function_is_known_to_these_tests(stack: Stack) -> None:
-    users = {CLAIMS} if STAGES[stack.stage].auth.kind == "cognito" else set()
-    assert {kind_of(name) for name in stack.functions()} == set(FUNCTIONS) - {CLAIMS} | users
+    config = STAGES[stack.stage]
+    some = ({CLAIMS} if config.auth.kind == "cognito" else set()) | ({CONNECTOR} if config.connectors else set())
+    assert {kind_of(name) for name in stack.functions()} == set(FUNCTIONS) - {CLAIMS, CONNECTOR} | some
 
 
 def test_permissions_withheld_actions_are_still_requested_by_the_code(prod: Stack) -> None:

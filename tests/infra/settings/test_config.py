@@ -17,11 +17,11 @@ from aws_cdk.assertions import Template
 from duecourse.settings import AllowedTargets
 from infra.application import build
 from infra.functions.python_function import LOG_RETENTION
-from infra.settings.auth_config import LimitsConfig
+from infra.settings.auth_config import AuthConfig, LimitsConfig
 from infra.settings.config import LOG_RETENTION_DAYS, ConfigError, ReservedConcurrency, StageConfig
 from infra.settings.deployment_settings import DEPLOYMENT_SETTINGS
 from infra.settings.lanes_config import LaneConfig, lanes
-from infra.settings.stores_config import buckets_json
+from infra.settings.stores_config import StandbyConfig, buckets_json
 from infra.settings.targets_config import AllowedTargetsConfig
 from infra.stages import STAGES, from_context
 from tests.support.template import ROOT
@@ -63,7 +63,7 @@ def test_stage_config_missing_lane_is_refused() -> None:
         replace(STAGES["dev"], lanes=lanes)
 
 
-KINDS = [field.name for field in fields(AllowedTargetsConfig)]
+KINDS = [field.name for field in fields(AllowedTargetsConfig) if field.init]
 OF_NETWORKS = ("subnets", "security_groups", "public_ip")
 
 
@@ -112,7 +112,7 @@ def test_stage_config_api_calls_require_roles() -> None:
 
 
 def test_stage_config_knows_every_target_kind_of_the_functions() -> None:
-    assert set(KINDS) - {"task_roles"} == {field.name for field in fields(AllowedTargets)}
+    assert set(KINDS) - {"task_roles"} == {field.name for field in fields(AllowedTargets)} - {"connectors"}
 
 
 @pytest.mark.parametrize("stage", ["dev", "prod"])
@@ -308,6 +308,86 @@ def test_stage_config_buckets_for_results_are_passed_to_the_functions_by_their_p
     }
     given = buckets_json(replace(STAGES["dev"], result_buckets=buckets).result_buckets)
     assert json.loads(given) == {name: parts["prefixes"] for name, parts in buckets.items()}
+
+
+OFFICE: dict[str, Any] = {
+    "subnets": ["subnet-0123456789abcdef0"],
+    "security_groups": ["sg-0123456789abcdef0"],
+    "tenants": ["erp"],
+    "hosts": ["*.corp.example", "10.0.0.7", "fd00::7"],
+    "cidrs": ["10.0.0.0/8", "100.64.0.0/10", "fd00::/8", "93.184.216.0/24"],
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "said"),
+    [
+        ("subnets", None, r"office\.subnets must be a list of the subnets"),
+        ("subnets", ["vpc-1"], r"office\.subnets must be ids such as subnet-"),
+        ("subnets", [f"subnet-{n:08x}" for n in range(17)], r"office\.subnets must have at most 16 entries"),
+        ("security_groups", [], r"office\.security_groups must be a list of the security groups"),
+        ("security_groups", ["default"], r"office\.security_groups must be ids such as sg-"),
+        ("tenants", None, r'office\.tenants must be a list of the tenants whose jobs may use it; \["\*"\] admits all'),
+        ("tenants", ["a b"], r"office\.tenants must be tenants, or \* for all"),
+        ("hosts", "*.corp.example", r"office\.hosts must be a list of the hosts"),
+        ("hosts", ["ERP.corp.example"], r"office\.hosts must be lowercase names"),
+        ("hosts", ["erp.*.example"], r"office\.hosts must be lowercase names"),
+        ("hosts", ["*corp.example"], r"office\.hosts must be lowercase names"),
+        ("hosts", ["https://erp"], r"office\.hosts must be lowercase names"),
+        ("cidrs", ["10.0.0.1/8"], r"office\.cidrs must be a network such as 10\.20\.0\.0/16"),
+        ("cidrs", ["127.0.0.0/8"], r"cidrs must not contain addresses .* \(loopback\)"),
+        (
+            "cidrs",
+            ["169.254.0.0/16"],
+            r"cidrs must not contain addresses .* \(link-local\)",
+        ),
+        (
+            "cidrs",
+            ["169.254.169.254/32"],
+            r"cidrs must not contain addresses .* \(cloud metadata\)",
+        ),
+        (
+            "cidrs",
+            ["fd00:ec2::254/128"],
+            r"cidrs must not contain addresses .* \(cloud metadata\)",
+        ),
+        ("cidrs", ["::ffff:127.0.0.0/120"], r"cidrs must not contain addresses .* \(loopback\)"),
+        ("cidrs", ["0.0.0.0/0"], r"office\.cidrs must not contain addresses that no connector calls"),
+        ("cidrs", ["::/0"], r"office\.cidrs must not contain addresses that no connector calls"),
+        ("vpc", "vpc-1", r"office must have only .*, not vpc"),
+        ("loopback", True, r"office must have only .*, not loopback"),
+    ],
+)
+def test_stage_config_connector_that_could_not_work_or_calls_too_much_is_refused(
+    part: str, value: Any, said: str
+) -> None:
+    assert replace(STAGES["dev"], connectors={"office": OFFICE}).connectors == {"office": OFFICE}
+    with pytest.raises(ConfigError, match=said):
+        replace(STAGES["dev"], connectors={"office": OFFICE | {part: value}})
+
+
+@pytest.mark.parametrize("name", ["Office", "off-ice", "1", "a" * 19, ""])
+def test_stage_config_connector_without_a_short_plain_name_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="must have a name of 1 to 18 lowercase letters and digits"):
+        replace(STAGES["dev"], connectors={name: OFFICE})
+
+
+def test_stage_config_connectors_that_fill_the_environment_are_refused() -> None:
+    many = {f"office{number}": OFFICE for number in range(9)}
+    with pytest.raises(ConfigError, match="must not take more than 1000 bytes together"):
+        replace(STAGES["dev"], connectors=many)
+
+
+def test_stage_config_connector_of_the_local_stage_has_no_network() -> None:
+    with pytest.raises(ConfigError, match="office must have only tenants, hosts, cidrs, not security_groups, subnets"):
+        replace(STAGES["local"], connectors={"office": OFFICE})
+
+
+def test_stage_config_connectors_are_refused_with_a_standby_whose_region_has_other_subnets() -> None:
+    standby = StandbyConfig(home="eu-west-1", region="eu-central-1")
+    auth = AuthConfig(kind="iam")
+    with pytest.raises(ConfigError, match="connectors must be empty with standby"):
+        replace(STAGES["dev"], connectors={"office": OFFICE}, standby=standby, auth=auth)
 
 
 @pytest.mark.parametrize("names", [("A",), ("a", "a"), ("a", "b", "c", "d"), ("",)])

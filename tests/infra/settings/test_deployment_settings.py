@@ -89,6 +89,7 @@ SIZED = {
     "archive": {"retention_days": 3_650},
     "audit_segments": 1,
     "completed_job_retention_days": 30,
+    "connectors": {},
     "lanes": {
         "normal": {"max_concurrency": 200},
         "low": {"max_concurrency": None, "pollers": {"minimum": 2, "maximum": 9}},

@@ -339,6 +339,15 @@ def test_cli_job_shows_the_audience_of_its_tokens() -> None:
     assert "auth          oidc, audience https://shop.example" in shown
 
 
+def test_cli_job_shows_the_connector_of_its_target() -> None:
+    job = {**JOB, "target": {"type": "http", "url": "https://erp.corp.example/?key=1", "via": "office"}}
+    preview = {"understood_as": "", "canonical": "", "occurrences": [], "tzdata": ""}
+    answers = {"/v1/jobs/nightly": job, "/v1/jobs/nightly/warnings": {"items": []}, **NO_RUNS}
+    with served(lambda path, _query: answers.get(path, preview)) as server:
+        shown = duecourse("jobs", "get", "nightly", "--api", server).stdout.splitlines()
+    assert "target        http POST https://erp.corp.example/ via office" in shown
+
+
 def test_cli_job_shows_payload_authentication_and_notices() -> None:
     job = {
         **JOB,

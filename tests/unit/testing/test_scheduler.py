@@ -539,3 +539,13 @@ def test_scheduler_message_that_cannot_be_sent_fails_without_a_retry_like_on_a_s
     outcome = targets.call(a_call(target, payload=payload))
     assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable, targets.calls) == ("bad_template", False, [])
+
+
+def test_scheduler_calls_a_target_with_a_connector_like_any_other(scheduler: Scheduler, http: httpx.Client) -> None:
+    target = {"type": "http", "url": "http://erp.corp.example/invoices", "via": "office"}
+    body = {"id": "invoices", "schedule": "at(2026-03-28T01:00:00)", "target": target, "payload": {"n": 1}}
+    created = http.post("/v1/jobs", json=body)
+    assert created.status_code == 201, created.text
+    scheduler.advance(hours=2)
+    (call,) = scheduler.calls
+    assert (call.target["via"], call.payload) == ("office", {"n": 1})

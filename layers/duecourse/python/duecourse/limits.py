@@ -66,6 +66,11 @@ earlier, so that many processes do not fetch it at once. A rotated secret is use
 TASK_NAME = r"[A-Za-z0-9_-]{1,64}"
 """Pattern of a registered task's name."""
 
+CONNECTOR_NAME = r"[a-z][a-z0-9]{0,17}"
+"""The form of the name of a connector. Its function's name, which contains the stage's name too, has at most 64
+characters.
+"""
+
 EVENTS_SOURCE = "duecourse"
 """Source of Duecourse's events on EventBridge. Targets of jobs must not use it."""
 

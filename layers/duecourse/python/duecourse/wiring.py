@@ -297,8 +297,7 @@ class Wiring(Parts[S_co]):
 
     @cached_property
     def caller(self: Wiring[ExecuteSettings]) -> Caller:
-        from duecourse.adapters.targets import Targets
-        from duecourse.adapters.targets.callers import Callers
+        from duecourse.adapters.targets.callers import Callers, Targets
 
         return Targets(Callers(self.means), self.tasks, self.settings.allowed_targets)
 
@@ -317,6 +316,7 @@ class Wiring(Parts[S_co]):
             secrets=self.secrets,
             clients=clients(),
             signer=self.token_signer,
+            connectors=settings.allowed_targets.connectors,
         )
 
     @cached_property

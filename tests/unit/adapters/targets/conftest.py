@@ -5,6 +5,7 @@ import pytest
 from duecourse.adapters.targets.http.http import HttpCaller
 from duecourse.domain.targets.targets import HttpTarget
 from tests.support.calls import a_call, revised
+from tests.support.connectors import Lambda, connected, relay
 from tests.support.http_target import answering, http_target
 from tests.support.secrets import InMemorySecrets
 from tests.support.varied import varied
@@ -31,10 +32,12 @@ def secrets() -> InMemorySecrets:
     return InMemorySecrets()
 
 
-@pytest.fixture
-def http(clock: StoppedClock, secrets: InMemorySecrets) -> HttpCaller:
-    """As in stage `local`: private addresses are allowed."""
-    return HttpCaller(clock, private=True, secrets=secrets)
+@pytest.fixture(params=["directly", "via a connector"])
+def http(clock: StoppedClock, secrets: InMemorySecrets, request: pytest.FixtureRequest) -> HttpCaller:
+    """As in stage `local`: private addresses are allowed. A connector makes no difference."""
+    if request.param == "directly":
+        return HttpCaller(clock, private=True, secrets=secrets)
+    return connected(clock, secrets, Lambda(relay()))
 
 
 @pytest.fixture

@@ -12,12 +12,14 @@ from threading import Event
 import orjson
 import pytest
 
-from duecourse.adapters.targets.http.http import HttpCaller, system_trust
+from duecourse.adapters.system import system_trust
+from duecourse.adapters.targets.http.http import HttpCaller
 from duecourse.adapters.targets.invocation import READ_BYTES
 from duecourse.domain.jobs.job import RetryPolicy
 from duecourse.domain.targets.targets import Failed, HttpTarget, Returned
 from tests.support.authority import Authority
 from tests.support.calls import a_call
+from tests.support.connectors import LOCAL_NOTATIONS, REBOUND
 from tests.support.http_target import answering, http_target, writing
 
 
@@ -279,20 +281,7 @@ def test_http_target_tries_the_next_address_after_a_refused_connection(call, clo
     assert isinstance(call(by=caller, host="customer.test")[0], Returned)
 
 
-@pytest.mark.parametrize(
-    "addresses",
-    [
-        ["127.0.0.1"],
-        ["10.0.0.7"],
-        ["169.254.169.254"],
-        ["fd00:ec2::254"],
-        ["::1"],
-        ["::ffff:127.0.0.1"],
-        ["::ffff:169.254.169.254"],
-        ["64:ff9b::a9fe:a9fe"],
-        ["93.184.216.34", "10.0.0.7"],
-    ],
-)
+@pytest.mark.parametrize("addresses", REBOUND)
 def test_http_target_does_not_call_a_name_with_any_non_public_address(call, clock, secrets, addresses):
     caller = HttpCaller(clock, private=False, secrets=secrets, resolve=Names(*addresses))
     outcome, seen = call(by=caller, host="rebinding.test")
@@ -300,7 +289,7 @@ def test_http_target_does_not_call_a_name_with_any_non_public_address(call, cloc
     assert "not public" in outcome.error
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "127.1", "0x7f000001", "0"])
+@pytest.mark.parametrize("host", LOCAL_NOTATIONS)
 def test_http_target_does_not_call_the_local_machine_in_any_notation(call, clock, secrets, host):
     outcome, seen = call(by=HttpCaller(clock, private=False, secrets=secrets), host=host)
     assert (outcome.retryable, seen) == (False, [])

@@ -20,10 +20,9 @@ import pytest
 from botocore.response import StreamingBody
 
 from duecourse.adapters.aws.clients import clients
-from duecourse.adapters.targets import Targets
 from duecourse.adapters.targets.aws.aws_call import result_of
 from duecourse.adapters.targets.aws.names import attempt_name, deduplication_id
-from duecourse.adapters.targets.callers import Callers, Means
+from duecourse.adapters.targets.callers import Callers, Means, Targets
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import run_event
 from duecourse.domain.targets.allowed_targets import AllowedTargets, every_target

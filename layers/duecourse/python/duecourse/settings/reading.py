@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Self, get_type_hints
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Lane, Precision
 from duecourse.domain.jobs.result_buckets import ResultBuckets
-from duecourse.domain.targets.allowed_targets import AllowedTargets
+from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, AllowedTargets
 from duecourse.domain.targets.oidc import OidcIssuer
+from duecourse.domain.targets.targets import Connectors
 from duecourse.limits import MAX_ACCOUNT_CONCURRENCY, MAX_RUN_INDEX_PARTITIONS, MAX_SHARDS
 
 PREFIX = "DUECOURSE_"
@@ -62,10 +63,20 @@ def _allowed(text: str) -> AllowedTargets:
     try:
         given = json.loads(text)
         public_ip = given.pop("public_ip", False) is True
-        return AllowedTargets(public_ip=public_ip, **{name: tuple(patterns) for name, patterns in given.items()})
-    except (ValueError, TypeError, AttributeError):
-        known = ", ".join(field.name for field in fields(AllowedTargets) if field.name != "public_ip")
+        connectors = _connectors(given.pop("connectors", {}))
+        lists = {name: tuple(patterns) for name, patterns in given.items()}
+        return AllowedTargets(public_ip=public_ip, connectors=connectors, **lists)
+    except (ValueError, TypeError, AttributeError, KeyError):
+        known = ", ".join(ALLOW_LISTS)
         raise ValueError(f"must be a JSON object of lists named {known}") from None
+
+
+def _connectors(given: Mapping[str, Any]) -> Connectors:
+    if not given:
+        return {}
+    from duecourse.domain.targets.connectors import connectors_of  # only stages with connectors import it
+
+    return connectors_of(given)
 
 
 def _result_buckets(text: str) -> ResultBuckets:

@@ -29,11 +29,13 @@ from pydantic_core.core_schema import with_info_after_validator_function
 from duecourse.api.bodies.models import LINE, UNIQUE, Body, Rules, each_once, no_controls, refuse
 from duecourse.domain.declared import Error, Needed
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, AllowedTargets, name_refusal, public_ip_refusal
+from duecourse.domain.targets.connectors import address_refusal, connector_named, connector_refusal, host_refusal
 from duecourse.domain.targets.http import header_problem, is_reserved_header, not_public
 from duecourse.domain.targets.kinds import action_of, groups_of
+from duecourse.domain.targets.targets import Connector
 from duecourse.domain.targets.template import SECRET_NAME
 from duecourse.domain.targets.webhook_signature import HEADERS_PREFIX
-from duecourse.limits import EVENTS_SOURCE
+from duecourse.limits import CONNECTOR_NAME, EVENTS_SOURCE
 from duecourse.ports import Tasks
 
 MAX_HEADER_VALUE = 4096
@@ -72,6 +74,22 @@ def url_problem(url: str, *, private_allowed: bool) -> str | None:
     if port == 0 or parts.netloc.endswith(":"):
         return "has no valid port; write one from 1 to 65535 or remove it"
     return _host_problem(parts, private_allowed=private_allowed)
+
+
+def connected_problem(url: str, connector: Connector, *, loopback: bool) -> str | None:
+    """Return the reason why a connector does not call a valid URL, including the remedy. None if it does, provided that
+    the addresses of the host are allowed at each call.
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    address = _address(parts.netloc, host)
+    if address is not None:
+        host = str(address)
+    if problem := host_refusal(host, connector):
+        return f"must name a host of the connector: {problem}"
+    if address is not None and (problem := address_refusal(host, connector, loopback=loopback)):
+        return f"must name a host of the connector: {problem}"
+    return None
 
 
 def name_problem(kind: str, name: str, allowed: AllowedTargets) -> str | None:
@@ -270,6 +288,11 @@ class HttpTargetBody(Body):
     """An HTTP endpoint."""
 
     type: Literal["http"]
+    via: Annotated[
+        Annotated[str, Field(pattern=f"^{CONNECTOR_NAME}$"), Error("must be the name of a connector, such as office")]
+        | None,
+        Field(description="The connector that sends the requests from a private network."),
+    ] = None
     url: Annotated[Url, Field(examples=["https://example.com/hook"])]
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "POST"
     headers: Annotated[dict[str, str], Field(max_length=MAX_HEADERS)] = Field(default_factory=dict)
@@ -286,10 +309,23 @@ class HttpTargetBody(Body):
     sign: SignBody | None = None
     auth: Annotated[AuthBody, Field(discriminator="type")] | None = None
 
+    @field_validator("via")
+    @classmethod
+    def _via(cls, via: str | None, info: ValidationInfo) -> str | None:
+        rules = rules_of(info)
+        if via is not None and (problem := connector_refusal(rules.tenant, via, rules.allowed.connectors)):
+            raise refuse(problem)
+        return via
+
     @field_validator("url")
     @classmethod
     def _url(cls, url: str, info: ValidationInfo) -> str:
-        if problem := url_problem(url, private_allowed=rules_of(info).private_targets):
+        rules, via = rules_of(info), info.data.get("via")
+        connected = via is not None or "via" not in info.data  # an invalid connector has a fault of its own
+        if problem := url_problem(url, private_allowed=rules.private_targets or connected):
+            raise refuse(problem)
+        connector = None if via is None else connector_named(via, rules.allowed.connectors)
+        if connector is not None and (problem := connected_problem(url, connector, loopback=rules.private_targets)):
             raise refuse(problem)
         return url
 

@@ -232,9 +232,12 @@ def wrapped(text: str, room: int) -> list[str]:
 
 
 def target_text(target: Mapping[str, Any]) -> str:
-    """Return the target of a job in one line: `http POST https://example.com/hook`, without the query of an address."""
+    """Return the target of a job in one line: `http POST https://example.com/hook via office`, without the query of an
+    address.
+    """
     url = target.get("url")
     if isinstance(url, str):
-        return f"{target.get('type')} {target.get('method', 'POST')} {url.partition('?')[0]}"
+        via = f" via {target['via']}" if target.get("via") else ""
+        return f"{target.get('type')} {target.get('method', 'POST')} {url.partition('?')[0]}{via}"
     named = [str(value) for name, value in target.items() if name != "type" and isinstance(value, str)]
     return " ".join([str(target.get("type", "")), *named]).strip()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 
 from duecourse.domain.targets.kinds import TARGETS, type_of
-from duecourse.domain.targets.targets import CallableTarget, EcsTarget
+from duecourse.domain.targets.targets import CallableTarget, Connector, Connectors, EcsTarget
 
 _WORD = "letters, digits, - and _"
 _FIFO = r"[A-Za-z0-9_-]+(\.fifo)?"
@@ -48,7 +48,8 @@ class AllowedTargets:
     `aws`, it lists the allowed actions (`ecs:UpdateService`) and the name patterns of the roles assumed for them.
 
     `task_definitions`: `family` allows only the latest revision, `family:7` only revision 7, and `family:*` every
-    revision, including the latest. `public_ip`: whether ECS tasks may have a public address.
+    revision, including the latest. `public_ip`: whether ECS tasks may have a public address. `connectors`: the
+    functions that call HTTP targets in private networks.
     """
 
     functions: tuple[str, ...] = _names(
@@ -100,6 +101,7 @@ class AllowedTargets:
         r"[A-Za-z0-9_+=,.@-]{1,64}",
         "1 to 64 letters, digits and _ + = , . @ -",
     )
+    connectors: Connectors = field(default_factory=dict)
 
 
 ALLOW_LISTS: Mapping[str, AllowList] = {
@@ -113,7 +115,8 @@ def every_target(actions: tuple[str, ...] = ()) -> AllowedTargets:
     `actions`.
     """
     names = {name: ("*:*",) if name == "task_definitions" else ("*",) for name in ALLOW_LISTS}
-    return AllowedTargets(**(names | {"actions": actions}), public_ip=True)
+    every = Connector(name="*", function="", tenants=("*",), hosts=("*",), cidrs=("0.0.0.0/0", "::/0"))
+    return AllowedTargets(**(names | {"actions": actions}), public_ip=True, connectors={"*": every})
 
 
 def name_refusal(kind: str, name: str, allowed: AllowedTargets) -> str | None:

@@ -241,6 +241,7 @@ TARGETS: Mapping[str, TargetKind] = {
             ),
             "sign": TargetField(label="Signing secret", edited_as="secret", hint="The name of the secret."),
             "auth": TargetField(label="Authentication", edited_as="auth"),
+            "via": TargetField(label="Connector", hint="Of a private network. Set by the operator."),
         },
         read=_http_arguments,
         written=_http_fields,
@@ -260,6 +261,7 @@ TARGETS: Mapping[str, TargetKind] = {
                 "audience": "https://crm.example.com",
                 "credentials": "body",
             },
+            "via": "office",
         },
     ),
     "lambda": TargetKind(
@@ -481,11 +483,12 @@ def type_of(target: Target) -> str:
 
 
 def place_of(tenant: str, target: Target) -> str:
-    """Return the tenant and what its target calls: the host of an HTTP target, otherwise its type and the names of its
-    resources.
+    """Return the tenant and what its target calls: the host of an HTTP target and its connector, otherwise its type and
+    the names of its resources.
     """
     if isinstance(target, HttpTarget):
-        return f"{tenant} {urlsplit(target.url).netloc or target.url}"
+        via = "" if target.via is None else f" via {target.via}"
+        return f"{tenant} {urlsplit(target.url).netloc or target.url}{via}"
     word = type_of(target)
     return f"{tenant} {':'.join([word, *(name for _, name in TARGETS[word].named(target))])}"
 

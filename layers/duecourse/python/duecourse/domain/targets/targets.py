@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -61,7 +62,8 @@ class HttpTarget:
 
     `headers` are pairs, so that the target stays hashable and ordered. Their values may contain secrets
     (`{{secret:name}}`). `expect`: the statuses that count as success, such as `2xx` or `404`. `sign` is the name of the
-    secret for the signatures of calls. `auth` determines the `Authorization` header.
+    secret for the signatures of calls. `auth` determines the `Authorization` header. `via` is the connector that sends
+    the requests from a private network.
     """
 
     url: str
@@ -70,6 +72,27 @@ class HttpTarget:
     expect: tuple[str, ...] = ("2xx",)
     sign: str | None = None
     auth: Auth | None = None
+    via: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connector:
+    """A function that sends requests from a private network: its name in AWS, the tenants whose jobs may use it (`*`:
+    all), and the patterns of hosts and the networks (CIDR) that it may call (domain.targets.connectors).
+    """
+
+    name: str
+    function: str
+    tenants: tuple[str, ...]
+    hosts: tuple[str, ...]
+    cidrs: tuple[str, ...]
+
+
+Connectors = Mapping[str, Connector]
+"""The connectors of a stage by name. The one named `*` has all other names too (`duecourse.testing`)."""
+
+CONNECTOR_UNAVAILABLE = "connector_unavailable"
+"""The code of a failed call whose connector did not answer. The target may be healthy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from duecourse.domain.runs.callbacks import CallbackToken
 from duecourse.domain.runs.rendering import Prepared, call_values, idempotency_key
 from duecourse.domain.runs.states import Run, Running
-from duecourse.domain.targets.targets import Failed, Outcome, WorkflowTarget
+from duecourse.domain.targets.targets import CONNECTOR_UNAVAILABLE, Failed, Outcome, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Caller
 from duecourse.usecases.report import UNREADABLE, Report, format_error
@@ -69,6 +69,8 @@ class Calls:
             self._in_progress.pop(run.fencing_token, None)
         if isinstance(outcome, Failed) and outcome.detail is not None:
             item.report.add("target_refused", code=outcome.code, detail=outcome.detail)
+            if outcome.code == CONNECTOR_UNAVAILABLE:
+                item.report.counts["ConnectorsFailed"] += 1
         return outcome
 
     def list_long(self) -> Report:

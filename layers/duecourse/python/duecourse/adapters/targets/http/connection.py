@@ -1,7 +1,10 @@
-"""The connection to an HTTP target: its endpoint, its addresses, one deadline for the whole call, and the
-connections that stay open between calls.
+"""The connection to an HTTP target: its endpoint, its addresses, one deadline for the whole call, the connections that
+stay open between calls, and the exchange of a request and its response.
 
-The socket obeys the deadline, and operations without a timeout run in a thread.
+Calls use a plain socket rather than a general client. It connects to the address that was checked, certificates are
+checked against the host name, and one deadline bounds everything from the name lookup to the last byte. No proxy of the
+environment is used and no redirect is followed. `http.client` of the standard library reads the response. Operations
+without a timeout run in a thread. Connectors use this module too, so it imports little.
 
 A host name is resolved once, and its addresses are checked and then used. A second lookup for the connection could
 return a private address after a public one was checked (DNS rebinding).
@@ -10,23 +13,30 @@ return a private address after a public one was checked (DNS rebinding).
 from __future__ import annotations
 
 import io
+import re
 import select
 import socket
-from collections.abc import Callable
+import ssl
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from http import HTTPStatus
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+from ipaddress import IPv6Address, ip_address
 from threading import Lock, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import quote, urlsplit
+
+from duecourse.adapters.system import system_trust
+from duecourse.domain.targets.http import not_public
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
-import re
-from functools import partial
-from ipaddress import IPv6Address, ip_address
-from urllib.parse import quote, urlsplit
 
-from duecourse.domain.targets.http import not_public
+    from duecourse.ports import Clock
 
 MAX_BYTES = 8 * 1024 * 1024
 """The maximum number of bytes read from a response. The headers that `http.client` accepts (100 lines of 64 KB) and the
@@ -149,6 +159,10 @@ Resolver = Callable[[str, int], list[str]]
 """Returns the addresses of a host and port, best first. Raises OSError if there are none."""
 
 
+Refusal = Callable[[str], str | None]
+"""Returns the reason why jobs may not call an address, or None if they may."""
+
+
 class EndpointError(ValueError):
     """A URL that cannot be called. The message does not contain the URL, which may have secrets."""
 
@@ -224,18 +238,17 @@ def system_resolver(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
-def addresses_of(host: str, port: int, resolve: Resolver, deadline: Deadline, *, private: bool) -> list[str]:
-    """Return the addresses to connect to. Raises AddressRefusedError if any address of the host is not public and
-    `private` is false, OSError if the host has no address, or TimeoutError.
+def addresses_of(host: str, port: int, resolve: Resolver, deadline: Deadline, *, refusal: Refusal) -> list[str]:
+    """Return the addresses to connect to. Raises AddressRefusedError if `refusal` returns a reason for any address of
+    the host, OSError if the host has no address, or TimeoutError.
     """
     ask = partial(_ask, host, port, resolve)
     addresses = [host] if _is_address(host) else with_timeout(deadline, ask, "resolve")  # getaddrinfo has no timeout
     if not addresses:
         raise OSError("the host name has no IP address")
-    if not private:
-        for address in addresses:
-            if reason := not_public(address):
-                raise AddressRefusedError(reason)
+    for address in addresses:
+        if reason := refusal(address):
+            raise AddressRefusedError(reason)
     return addresses
 
 
@@ -327,3 +340,223 @@ class KeptConnections:
             kept.sock.close()
 
     __del__ = close
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """An HTTP request. `resolved` are the secrets of the job and the callback token: they must be removed from stored
+    responses. `secrets` are these and the other values that the job puts into headers, path and query: they
+    must not appear in messages.
+    """
+
+    endpoint: Endpoint
+    method: str
+    reusable: bool
+    """Whether the connection may be one that was kept, and may be kept. If it fails before the first byte of the
+    response, the request is sent again, which at_most_once forbids.
+    """
+    headers: tuple[tuple[str, str], ...] = field(repr=False)
+    body: bytes | None = field(repr=False)
+    secrets: frozenset[str] = field(repr=False)
+    resolved: frozenset[str] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of the request in error messages."""
+        return f"{self.method} {self.endpoint.origin}"
+
+    def written(self) -> bytes:
+        """Return the request as bytes. No part can contain a line break: this was checked when the
+        request was created.
+        """
+        lines = [f"{self.method} {self.endpoint.resource} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in self.headers]
+        return "\r\n".join((*lines, "", "")).encode("latin-1") + (self.body or b"")
+
+
+_INTERIM_ANSWERS = 100
+"""The maximum number of interim responses, which no regular server exceeds: 102 (Processing) is sent about every 20
+seconds.
+"""
+
+
+class UnreadableError(HTTPException):
+    """The response is not valid HTTP, but `http.client` did not raise an HTTPException."""
+
+
+class Response(HTTPResponse):
+    """The response class of `http.client` for a peer that may send anything."""
+
+    def __init__(self, peer: DeadlineSocket, method: str) -> None:
+        super().__init__(cast("Any", peer), method=method)
+
+    def begin(self) -> None:
+        """Read status and headers of the final response. Raises OSError and HTTPException.
+
+        Interim responses (103 Early Hints) are skipped: "a client MUST be able to parse one or more 1xx responses" (RFC
+        9110, 15.2), and `http.client` skips only 100. 101 is final: the data after it is no longer HTTP.
+        """
+        with _errors_named():
+            for _ in range(_INTERIM_ANSWERS + 1):
+                super().begin()
+                if self.status >= 200 or self.status == HTTPStatus.SWITCHING_PROTOCOLS:
+                    return
+                self.headers = cast("Any", None)  # `http.client` reads a response only if headers are None
+        raise UnreadableError
+
+    def body(self, most: int) -> bytes:
+        """Return the body, or `most` and one more byte of a larger one. Raises OSError and HTTPException."""
+        with _errors_named():
+            body = self.read(most + 1)
+        if len(body) <= most and self.length:
+            raise IncompleteRead(body, self.length)
+        return body
+
+
+@contextmanager
+def _errors_named() -> Iterator[None]:
+    """Raise UnreadableError for unexpected exceptions of `http.client`: a negative chunk size is a ValueError, and
+    invalid parameters of Content-Type are a TypeError.
+    """
+    try:
+        yield
+    except (OSError, HTTPException):
+        raise
+    except Exception as problem:
+        raise UnreadableError from problem
+
+
+_CONNECT_SECONDS = 10.0
+_ADDRESSES_TRIED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """The parts of a response that are used. The last two are headers (Retry-After, X-Duecourse-Retry)."""
+
+    status: int
+    body: bytes
+    content_type: str
+    retry_after: str | None
+    retry: str
+
+
+@dataclass(frozen=True, slots=True)
+class HttpClient:
+    """Sends requests and reads responses. Safe to share between threads."""
+
+    clock: Clock
+    private: bool = field(kw_only=True)
+    """Whether addresses that are not public are allowed (stage `local`)."""
+    most_bytes: int = field(kw_only=True)
+    """The maximum size of a response's body in bytes. Of a larger body, one more byte is read."""
+    resolve: Resolver = field(default=system_resolver, kw_only=True)
+    trust: Callable[[], ssl.SSLContext] = field(default=system_trust, kw_only=True)
+    kept: KeptConnections = field(default_factory=KeptConnections, kw_only=True)
+    """The open connections of the process."""
+
+    def address_refusal(self, address: str) -> str | None:
+        """Return the reason why the address of a host is not called, or None if it is."""
+        return None if self.private else not_public(address)
+
+    def exchange(self, request: HttpRequest, deadline: Deadline) -> HttpAnswer:
+        """Send a request and return the response. Raises AddressRefusedError, OSError (including TimeoutError) and
+        HTTPException.
+        """
+        endpoint = request.endpoint
+        place = (endpoint.host, endpoint.port)
+        kept = self.kept.take(place, self.clock.now()) if request.reusable else None
+        if kept is not None:
+            peer = DeadlineSocket(kept.sock, deadline)
+            try:
+                return self._exchange(request, kept, peer)
+            except TimeoutError:
+                raise
+            except (OSError, HTTPException):
+                if peer.received:
+                    raise
+                self.kept.close()  # the other connections may have ended too
+        addresses = addresses_of(endpoint.host, endpoint.port, self.resolve, deadline, refusal=self.address_refusal)
+        sock = self._secure(_connect(addresses, endpoint, deadline), endpoint, deadline)
+        now = self.clock.now()
+        return self._exchange(request, Kept(place, sock, now, now), DeadlineSocket(sock, deadline))
+
+    def _exchange(self, request: HttpRequest, connection: Kept, peer: DeadlineSocket) -> HttpAnswer:
+        """Send a request over a connection, which is kept or closed, and return the response."""
+        reusable = False
+        try:
+            peer.sendall(request.written())
+            with Response(peer, request.method) as response:
+                response.begin()
+                body = response.body(self.most_bytes)
+                complete = response.isclosed() and not response.will_close
+                content_type = response.getheader("Content-Type", "")
+                wishes = response.getheader("Retry-After"), response.getheader("X-Duecourse-Retry", "")
+            reusable = request.reusable and complete and peer.at_end
+            return HttpAnswer(response.status, body, content_type, *wishes)
+        finally:
+            if reusable:
+                self.kept.keep(replace(connection, used=self.clock.now()))
+            else:
+                connection.sock.close()
+
+    def _secure(self, sock: socket.socket, endpoint: Endpoint, deadline: Deadline) -> socket.socket:
+        """Return the connection, inside TLS for https. SNI and the certificate use the host name, not the address."""
+        if endpoint.scheme == "http":
+            return sock
+        try:
+            sock.settimeout(deadline.left())
+            return self.trust().wrap_socket(sock, server_hostname=endpoint.host)
+        except BaseException:
+            sock.close()
+            raise
+
+
+def _connect(addresses: list[str], endpoint: Endpoint, deadline: Deadline) -> socket.socket:
+    """Return a connection to the first address that accepts one."""
+    problem: OSError = OSError("the host name has no IP address")
+    for address in addresses[:_ADDRESSES_TRIED]:
+        left = deadline.left()
+        try:
+            sock = socket.create_connection((address, endpoint.port), timeout=min(left, _CONNECT_SECONDS))
+        except TimeoutError:
+            deadline.left()  # raises TimeoutError if the deadline of the call has passed
+            problem = ConnectionError(f"no connection within {_CONNECT_SECONDS:g} s")
+        except OSError as refused:
+            problem = refused
+        else:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return sock
+    raise problem
+
+
+def code_of(problem: Exception) -> str:
+    """Return the type of a failure to get a response, for the job's retry rules."""
+    match problem:
+        case AddressRefusedError():
+            return "address_refused"
+        case TimeoutError():
+            return "timeout"
+        case ssl.SSLError():
+            return "tls"
+        case _:
+            return "connection"
+
+
+def plainly(problem: Exception) -> str:
+    """Return why there is no response, in words for a tenant."""
+    match problem:
+        case ssl.SSLCertVerificationError():
+            return f"its certificate was not accepted ({problem.verify_message})"
+        case ssl.SSLError():
+            return f"the TLS connection failed ({problem.reason or type(problem).__name__})"
+        case socket.gaierror():
+            return "the name of its host could not be resolved"
+        case IncompleteRead() | ConnectionResetError() | BrokenPipeError():
+            return "the connection ended before the response was complete"
+        case HTTPException():
+            return f"the response is not valid HTTP ({type(problem).__name__})"
+        case OSError() if problem.strerror:
+            return problem.strerror.lower()
+        case _:
+            return str(problem)

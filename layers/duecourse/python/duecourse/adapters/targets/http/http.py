@@ -1,28 +1,20 @@
 """HTTP targets: the request, the call, and the response.
 
-Calls use a plain socket rather than a general client. It connects to the address that was checked, certificates are
-checked against the host name, and one deadline bounds everything from the name lookup to the last byte. No proxy of the
-environment is used and no redirect is followed. `http.client` of the standard library reads the response. Connections
-to HTTPS targets are kept for a few seconds (see connection.py).
+The worker sends a request itself (connection.py), or has a connector send it from a private network (connector.py).
 """
 
 from __future__ import annotations
 
-import socket
-import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from http import HTTPStatus
-from http.client import HTTPException, HTTPResponse, IncompleteRead, responses
-from typing import Any, Self, cast
+from http.client import HTTPException, responses
+from typing import Self
 from urllib.parse import unquote_plus
 
 import orjson
 
 from duecourse.adapters.shared_cache import SharedCache
-from duecourse.adapters.system import system_trust
 from duecourse.adapters.targets.callers import Means
 from duecourse.adapters.targets.http.auth import (
     Authorization,
@@ -37,15 +29,14 @@ from duecourse.adapters.targets.http.auth import (
 from duecourse.adapters.targets.http.connection import (
     AddressRefusedError,
     Deadline,
-    DeadlineSocket,
     Endpoint,
     EndpointError,
-    Kept,
-    KeptConnections,
-    Resolver,
-    addresses_of,
+    HttpAnswer,
+    HttpClient,
+    HttpRequest,
+    code_of,
     endpoint_of,
-    system_resolver,
+    plainly,
     with_timeout,
 )
 from duecourse.adapters.targets.invocation import (
@@ -66,7 +57,6 @@ from duecourse.domain.targets.template import TemplateError, secret_names
 from duecourse.domain.targets.webhook_signature import SigningKeyError, signature_headers, signing_keys, webhook_id
 from duecourse.ports import (
     Call,
-    Clock,
     Secrets,
     SecretsUnavailableError,
     SecretUnknownError,
@@ -80,49 +70,22 @@ _MIN_SECRET = 4
 
 
 class RequestError(ValueError):
-    """A request that cannot be built from the target. `retryable` is true if another attempt may succeed. If a
-    server requested a delay, `retry_after` contains it in seconds.
+    """A request that cannot be built from the target, or that its connector did not send. `retryable` is true if
+    another attempt may succeed. If a server requested a delay, `retry_after` contains it in seconds. `detail` is for
+    operators.
     """
 
     def __init__(
-        self, problem: str, *, code: str = "bad_request", retryable: bool = False, retry_after: float | None = None
+        self,
+        problem: str,
+        *,
+        code: str = "bad_request",
+        retryable: bool = False,
+        retry_after: float | None = None,
+        detail: str | None = None,
     ) -> None:
         super().__init__(problem)
-        self.code = code
-        self.retryable = retryable
-        self.retry_after = retry_after
-
-
-@dataclass(frozen=True, slots=True)
-class HttpRequest:
-    """An HTTP request. `resolved` are the secrets of the job and the callback token: they must be removed from stored
-    responses. `secrets` are these and the other values that the job puts into headers, path and query: they
-    must not appear in messages.
-    """
-
-    endpoint: Endpoint
-    method: str
-    reusable: bool
-    """Whether the connection may be one that was kept, and may be kept. If it fails before the first byte of the
-    response, the request is sent again, which at_most_once forbids.
-    """
-    headers: tuple[tuple[str, str], ...] = field(repr=False)
-    body: bytes | None = field(repr=False)
-    secrets: frozenset[str] = field(repr=False)
-    resolved: frozenset[str] = field(repr=False)
-
-    @property
-    def name(self) -> str:
-        """The name of the request in error messages."""
-        return f"{self.method} {self.endpoint.origin}"
-
-    def written(self) -> bytes:
-        """Return the request as bytes. No part can contain a line break: this was checked when the
-        request was created.
-        """
-        lines = [f"{self.method} {self.endpoint.resource} HTTP/1.1"]
-        lines += [f"{name}: {value}" for name, value in self.headers]
-        return "\r\n".join((*lines, "", "")).encode("latin-1") + (self.body or b"")
+        self.failed = Failed(problem, retryable, retry_after, code, detail=detail)
 
 
 def request_of(
@@ -246,93 +209,30 @@ def _with_words(values: Iterable[str]) -> Iterator[str]:
         yield from (word for word in value.split() if len(word) >= _MIN_SECRET)
 
 
-_INTERIM_ANSWERS = 100
-"""The maximum number of interim responses, which no regular server exceeds: 102 (Processing) is sent about every 20
-seconds.
-"""
-
-
-class UnreadableError(HTTPException):
-    """The response is not valid HTTP, but `http.client` did not raise an HTTPException."""
-
-
-class Response(HTTPResponse):
-    """The response class of `http.client` for a peer that may send anything."""
-
-    def __init__(self, peer: DeadlineSocket, method: str) -> None:
-        super().__init__(cast("Any", peer), method=method)
-
-    def begin(self) -> None:
-        """Read status and headers of the final response. Raises OSError and HTTPException.
-
-        Interim responses (103 Early Hints) are skipped: "a client MUST be able to parse one or more 1xx responses" (RFC
-        9110, 15.2), and `http.client` skips only 100. 101 is final: the data after it is no longer HTTP.
-        """
-        with _errors_named():
-            for _ in range(_INTERIM_ANSWERS + 1):
-                super().begin()
-                if self.status >= 200 or self.status == HTTPStatus.SWITCHING_PROTOCOLS:
-                    return
-                self.headers = cast("Any", None)  # `http.client` reads a response only if headers are None
-        raise UnreadableError
-
-    def body(self) -> bytes:
-        """Return the body, or READ_BYTES and one more byte of a larger one. Raises OSError and HTTPException."""
-        with _errors_named():
-            body = self.read(READ_BYTES + 1)
-        if len(body) <= READ_BYTES and self.length:
-            raise IncompleteRead(body, self.length)
-        return body
-
-
-@contextmanager
-def _errors_named() -> Iterator[None]:
-    """Raise UnreadableError for unexpected exceptions of `http.client`: a negative chunk size is a ValueError, and
-    invalid parameters of Content-Type are a TypeError.
-    """
-    try:
-        yield
-    except (OSError, HTTPException):
-        raise
-    except Exception as problem:
-        raise UnreadableError from problem
-
-
 TOKEN_SECONDS = 30.0
 """The maximum time of a token request, in seconds."""
 
-_CONNECT_SECONDS = 10.0
-_ADDRESSES_TRIED = 4
 _SIGNED_KEPT = 2_048  # 2 MB of tokens
 _RETRYABLE_STATUSES = frozenset({408, 425, 429})
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
-    """The parts of a response that are used. The last two are headers (Retry-After, X-Duecourse-Retry)."""
-
-    status: int
-    body: bytes
-    content_type: str
-    retry_after: str | None
-    retry: str
+Send = Callable[[HttpRequest, Deadline], HttpAnswer]
+"""Sends a request and returns the response. Raises AddressRefusedError, OSError (including TimeoutError), HTTPException
+and RequestError.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class HttpCaller:
+class HttpCaller(HttpClient):
     """Calls HTTP endpoints. Safe to share between threads."""
 
-    clock: Clock
-    private: bool = field(kw_only=True)
-    """Whether addresses that are not public are allowed (stage `local`)."""
+    most_bytes: int = field(default=READ_BYTES, kw_only=True)
     secrets: Secrets = field(kw_only=True)
     """The secrets that headers may refer to."""
     signer: TokenSigner | None = field(default=None, kw_only=True)
     """The signer of OIDC tokens; None if the stage has no keys for them."""
-    resolve: Resolver = field(default=system_resolver, kw_only=True)
-    trust: Callable[[], ssl.SSLContext] = field(default=system_trust, kw_only=True)
-    kept: KeptConnections = field(default_factory=KeptConnections, kw_only=True)
-    """The open connections of the process."""
+    connector: Callable[[Call, str], Send] | None = field(default=None, kw_only=True)
+    """Returns a function that sends a request through a connector. Raises RequestError."""
     tokens: SharedCache[str] = field(init=False)
     """The access tokens of the process, by tenant and authentication."""
     signed: SharedCache[str] = field(init=False)
@@ -347,7 +247,14 @@ class HttpCaller:
     def made_of(cls, means: Means, client_for: object) -> Self:
         """Return the caller of a process. It does not need `client_for`."""
         del client_for
-        return cls(means.clock, private=means.private, secrets=means.secrets, signer=means.signer)
+
+        def connector(call: Call, name: str) -> Send:
+            from duecourse.adapters.targets.http.connector import through  # only calls with `via` import it
+
+            return through(call, name, means.connectors, partial(means.clients.calling, "lambda"))
+
+        signer, secrets = means.signer, means.secrets
+        return cls(means.clock, private=means.private, secrets=secrets, signer=signer, connector=connector)
 
     def call(self, call: Call, target: HttpTarget) -> Outcome:
         """Call the target. A status in the target's `expect` is a success, by default 2xx. Redirects are never
@@ -365,13 +272,16 @@ class HttpCaller:
 
     def _call(self, call: Call, target: HttpTarget, deadline: Deadline) -> Outcome:
         try:
+            send = self.transport(call, target)
             authorization = self._authorization(call, target.auth, deadline)
             now = self.clock.now()
             request = request_of(call, target, self.secrets, deadline, now=now, authorization=authorization)
         except RequestError as problem:
-            return Failed(str(problem), problem.retryable, problem.retry_after, problem.code)
+            return problem.failed
         try:
-            answer = self.exchange(request, deadline)
+            answer = send(request, deadline)
+        except RequestError as problem:
+            return problem.failed
         except AddressRefusedError as refused:
             text = (
                 f"{request.name}: its host has an address that is not public ({refused}), and jobs cannot "
@@ -382,9 +292,16 @@ class HttpCaller:
             text = f"{request.name} sent no complete response within {max(call.timeout_seconds, 0):g} s"
             return Failed(text, code="timeout")
         except (OSError, HTTPException) as problem:
-            code = "tls" if isinstance(problem, ssl.SSLError) else "connection"
-            return Failed(f"{request.name}: {_plainly(problem)}", code=code)
+            return Failed(f"{request.name}: {plainly(problem)}", code=code_of(problem))
         return self._judge(request, answer, target.expect)
+
+    def transport(self, call: Call, target: HttpTarget) -> Send:
+        """Return the function that sends the request of a call. Raises RequestError."""
+        if target.via is None:
+            return self.exchange
+        if self.connector is None:
+            raise TypeError("a caller without connectors cannot call a target with via")
+        return self.connector(call, target.via)
 
     def _authorization(self, call: Call, auth: Auth | None, deadline: Deadline) -> Authorization | None:
         """Return the header Authorization of a call, or None if the target has no `auth`. Raises RequestError."""
@@ -437,7 +354,7 @@ class HttpCaller:
         except (EndpointError, AddressRefusedError) as problem:
             raise RequestError(f"{name}: {problem}", code="token_refused") from None
         except (OSError, HTTPException) as problem:
-            text = f"{name} for an access token: {_plainly(problem) or 'no response in time'}"
+            text = f"{name} for an access token: {plainly(problem) or 'no response in time'}"
             raise RequestError(text, code="token_unavailable", retryable=True) from None
         redaction = Redaction(client_authorization(auth, secret).secrets)
         if not 200 <= answer.status < 300:
@@ -467,58 +384,6 @@ class HttpCaller:
         none: frozenset[str] = frozenset()
         return self.exchange(HttpRequest(endpoint, "POST", False, (*headers.items(),), body, none, none), deadline)
 
-    def exchange(self, request: HttpRequest, deadline: Deadline) -> HttpAnswer:
-        """Send a request and return the response. Raises AddressRefusedError, OSError (including TimeoutError) and
-        HTTPException.
-        """
-        endpoint = request.endpoint
-        place = (endpoint.host, endpoint.port)
-        kept = self.kept.take(place, self.clock.now()) if request.reusable else None
-        if kept is not None:
-            peer = DeadlineSocket(kept.sock, deadline)
-            try:
-                return self._exchange(request, kept, peer)
-            except TimeoutError:
-                raise
-            except (OSError, HTTPException):
-                if peer.received:
-                    raise
-                self.kept.close()  # the other connections may have ended too
-        addresses = addresses_of(endpoint.host, endpoint.port, self.resolve, deadline, private=self.private)
-        sock = self._secure(_connect(addresses, endpoint, deadline), endpoint, deadline)
-        now = self.clock.now()
-        return self._exchange(request, Kept(place, sock, now, now), DeadlineSocket(sock, deadline))
-
-    def _exchange(self, request: HttpRequest, connection: Kept, peer: DeadlineSocket) -> HttpAnswer:
-        """Send a request over a connection, which is kept or closed, and return the response."""
-        reusable = False
-        try:
-            peer.sendall(request.written())
-            with Response(peer, request.method) as response:
-                response.begin()
-                body = response.body()
-                complete = response.isclosed() and not response.will_close
-                content_type = response.getheader("Content-Type", "")
-                wishes = response.getheader("Retry-After"), response.getheader("X-Duecourse-Retry", "")
-            reusable = request.reusable and complete and peer.at_end
-            return HttpAnswer(response.status, body, content_type, *wishes)
-        finally:
-            if reusable:
-                self.kept.keep(replace(connection, used=self.clock.now()))
-            else:
-                connection.sock.close()
-
-    def _secure(self, sock: socket.socket, endpoint: Endpoint, deadline: Deadline) -> socket.socket:
-        """Return the connection, inside TLS for https. SNI and the certificate use the host name, not the address."""
-        if endpoint.scheme == "http":
-            return sock
-        try:
-            sock.settimeout(deadline.left())
-            return self.trust().wrap_socket(sock, server_hostname=endpoint.host)
-        except BaseException:
-            sock.close()
-            raise
-
     def _judge(self, request: HttpRequest, answer: HttpAnswer, expect: tuple[str, ...]) -> Outcome:
         status = answer.status
         if _is_expected(status, expect):
@@ -543,39 +408,3 @@ class HttpCaller:
 def _is_expected(status: int, expect: Iterable[str]) -> bool:
     """Return whether a status matches one of these words: `404` matches one status, `2xx` a hundred."""
     return any(word in (str(status), f"{status // 100}xx") for word in expect)
-
-
-def _connect(addresses: list[str], endpoint: Endpoint, deadline: Deadline) -> socket.socket:
-    """Return a connection to the first address that accepts one."""
-    problem: OSError = OSError("the host name has no IP address")
-    for address in addresses[:_ADDRESSES_TRIED]:
-        left = deadline.left()
-        try:
-            sock = socket.create_connection((address, endpoint.port), timeout=min(left, _CONNECT_SECONDS))
-        except TimeoutError:
-            deadline.left()  # raises TimeoutError if the deadline of the call has passed
-            problem = ConnectionError(f"no connection within {_CONNECT_SECONDS:g} s")
-        except OSError as refused:
-            problem = refused
-        else:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return sock
-    raise problem
-
-
-def _plainly(problem: Exception) -> str:
-    match problem:
-        case ssl.SSLCertVerificationError():
-            return f"its certificate was not accepted ({problem.verify_message})"
-        case ssl.SSLError():
-            return f"the TLS connection failed ({problem.reason or type(problem).__name__})"
-        case socket.gaierror():
-            return "the name of its host could not be resolved"
-        case IncompleteRead() | ConnectionResetError() | BrokenPipeError():
-            return "the connection ended before the response was complete"
-        case HTTPException():
-            return f"the response is not valid HTTP ({type(problem).__name__})"
-        case OSError() if problem.strerror:
-            return problem.strerror.lower()
-        case _:
-            return str(problem)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from http.client import HTTPException
-from typing import NoReturn
 
-from duecourse.adapters.targets.http.connection import AddressRefusedError, Deadline, EndpointError, endpoint_of
-from duecourse.adapters.targets.http.http import HttpCaller, HttpRequest
-from duecourse.ports import Clock, SecretUnknownError
+from duecourse.adapters.targets.http.connection import (
+    AddressRefusedError,
+    Deadline,
+    EndpointError,
+    HttpClient,
+    HttpRequest,
+    endpoint_of,
+)
+from duecourse.ports import Clock
 from duecourse.version import VERSION
 
-
-class _NoSecrets:
-    """Implementation of ports.Secrets: an address of a ping refers to none."""
-
-    def get(self, tenant: str, name: str) -> NoReturn:
-        """Raise SecretUnknownError, since a ping has no secrets."""
-        raise SecretUnknownError(f"{tenant}/{name}")
+_MOST_BYTES = 64 * 1024
+"""The maximum number of bytes that are read from the body of a response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class HttpPinger:
 
     def ping(self, url: str, timeout: float) -> str | None:
         """Send the request. Return None after a success, otherwise the error."""
-        caller = HttpCaller(self.clock, private=self.private, secrets=_NoSecrets())
+        caller = HttpClient(self.clock, private=self.private, most_bytes=_MOST_BYTES)
         none: frozenset[str] = frozenset()
         try:
             endpoint = endpoint_of(url)
