@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from http import HTTPStatus
 from typing import Annotated
 
@@ -16,6 +16,7 @@ from duecourse.domain.ids import parse_run_id
 from duecourse.domain.instants import millisecond
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.runs.workers import WORKER_PATTERN, ListedWorker, WorkerStatus
+from duecourse.usecases.workflows.manage import steps_cost
 
 
 class WorkerAnswer(TypedDict):
@@ -59,7 +60,16 @@ def list_workers(api: Api, request: Request, _parameters: Mapping[str, str]) -> 
     is not always its last run, and `status` refers to this run only. Tag-scoped permissions show the workers whose
     noted run belongs to a job with one of the tags.
     """
-    found, complete = api.callbacks.workers.all(request.tenant, request.tags, request.budget.charge)
+    tags = request.tags
+
+    def within(ids: Set[str]) -> Set[str]:
+        if tags is None:
+            return ids
+        request.budget.charge(steps_cost(len(ids)))
+        jobs = api.workflows.parts.workflows.jobs(request.tenant, sorted(ids))
+        return {job_id for job_id, job in jobs.items() if not tags.isdisjoint(job.tags)}
+
+    found, complete = api.callbacks.workers.all(request.tenant, within, request.budget.charge)
     body = {"items": [_document(each) for each in found], "complete": complete}
     return Answer(HTTPStatus.OK, "workers_listed", body, facts={"items": len(found), "complete": complete})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from duecourse.domain.runs.workers import (
     listed,
     noted,
 )
-from duecourse.domain.tenants.rate import Charge, free
+from duecourse.domain.tenants.rate import Charge
 from duecourse.limits import LOST_RACES
 from duecourse.ports import AwsError
 from duecourse.usecases.report import format_error
@@ -73,11 +73,11 @@ class Workers:
         return "other processes have changed the item at the same time"
 
     def all(
-        self, tenant: str, tags: frozenset[str] | None, charge: Charge = free
+        self, tenant: str, within: Callable[[Set[str]], Set[str]], charge: Charge
     ) -> tuple[Sequence[ListedWorker], bool]:
-        """Return the workers that reported in the last hour, the last one first, and whether these are all. With
-        `tags`, only those whose noted run belongs to a job with one of the tags. `charge` is called before runs and
-        jobs are read, and its errors are raised. May be stale.
+        """Return the workers that reported in the last hour, the last one first, and whether these are all. Only those
+        are returned whose noted run belongs to a job that `within` returns, given the ids of all such jobs. `charge` is
+        called before runs are read, and its errors are raised. May be stale.
         """
         now, groups = self.parts.clock.now(), list(self.parts.runs.workers.all(tenant))
         complete = not any(each.displaced_at is not None and is_listed(each.displaced_at, now) for each in groups)
@@ -86,13 +86,9 @@ class Workers:
         if not found:
             return (), complete
         names = {each.run_id: parse_run_id(each.run_id) for each in found}
-        if tags is not None:
-            charge(1 + len(names) // RUNS_A_REQUEST)
-            ids = sorted({name.job_id for name in names.values()})
-            jobs = self.parts.workflows.jobs(tenant, ids)
-            own = {job_id for job_id, job in jobs.items() if not tags.isdisjoint(job.tags)}
-            found = [each for each in found if names[each.run_id].job_id in own]
-            names = {each.run_id: names[each.run_id] for each in found}
+        own = within({name.job_id for name in names.values()})
+        found = [each for each in found if names[each.run_id].job_id in own]
+        names = {each.run_id: names[each.run_id] for each in found}
         charge(1 + len(names) // RUNS_A_REQUEST)
         runs = {run.run_id: run for run in self.parts.runs.get_many(tenant, names.values()).values()}
         shown = [listed(each, runs.get(each.run_id), now) for each in found]
