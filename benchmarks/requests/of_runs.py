@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.requests.cases import AT, JOB, LARGE, Case, Event, compact, get, send
 from duecourse.domain.runs.operations import MAX_KEPT, MAX_RUNNING
+from duecourse.domain.runs.workers import GROUP_SIZE, GROUPS, Sighting, WorkerGroup
 from tests.support.api_events import api_event
+from tests.support.jobs import NOON
 from tests.support.runs import TOKEN
 
 if TYPE_CHECKING:
@@ -28,6 +30,16 @@ LATER = "2026-11-21T13:00:00Z"
 
 NONE_SUCH = "e" * 199 + "!"
 """An error that no run has."""
+
+
+def store_workers(desk: Desk) -> None:
+    """Store as many workers as a tenant can have, each with a dead run of its own."""
+    for number in range(GROUPS):
+        numbers = range(number * GROUP_SIZE, (number + 1) * GROUP_SIZE)
+        runs = (f"wide-{each % 400:03}.{AT[:11]}{each // 400:04}Z" for each in numbers)
+        names = (f"{'w' * 96}{each:04}" for each in numbers)
+        sightings = tuple(Sighting(name, NOON, run, 2) for name, run in zip(names, runs, strict=True))
+        desk.client.runs.workers.replace("default", number, WorkerGroup(sightings, 1))
 
 
 def of_runs() -> Iterator[Case]:
@@ -148,6 +160,7 @@ def _lists() -> Iterator[Case]:
     yield get("GET /v1/runs", "1,000 runs of 400 jobs in every state", limit="100", tag="wide")
     yield get("GET /v1/runs", "500 delayed runs, none of which has the tag", state="QUEUED", tag="nothing")
     yield get("GET /v1/runs", "500 runs of a job, none of which has the error", job="dying", error=NONE_SUCH)
+    yield get("GET /v1/workers", f"{GROUPS * GROUP_SIZE} workers, each with a run of its own")
     yield get("GET /v1/dead-letters", "one job's runs among those of others", job_id="wide-000")
 
 

@@ -40,6 +40,7 @@ COLUMNS = {
     "heartbeat_at": "string",
     "progress": "double",
     "note": "string",
+    "worker": "string",
     "execution": "struct<service:string,id:string>",
     "cancel_requested": "string",
     "result": "string",

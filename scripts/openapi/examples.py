@@ -77,6 +77,7 @@ from duecourse.api.routes.stage import StageAnswer, StageMetricsAnswer
 from duecourse.api.routes.tenants import TenantsAnswer
 from duecourse.api.routes.upcoming import PreviewAnswer, PreviewBody, UpcomingAnswer
 from duecourse.api.routes.warnings import JobWarningsAnswer
+from duecourse.api.routes.workers import WorkerAnswer, WorkersAnswer
 from duecourse.api.routes.workflows import RerunBody
 from duecourse.domain.jobs.job import Precision
 from duecourse.domain.targets.oidc import OidcIssuer, configuration
@@ -116,6 +117,7 @@ RUN: Document = {
     "heartbeat_at": None,
     "progress": None,
     "note": None,
+    "worker": None,
     "execution": None,
     "cancel_requested": None,
     "result": {"status": 200, "body": "done"},
@@ -145,6 +147,7 @@ ATTEMPT: Document = {
     "outcome": "succeeded",
     "error": None,
     "code": None,
+    "worker": None,
 }
 CALENDAR: Document = {
     "id": "de-bank",
@@ -554,7 +557,7 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     },
     SkipBody: {"two": {"count": 2}},
     CompleteBody: {"rows": {"result": {"rows": 42}}},
-    HeartbeatBody: {"half": {"progress": 0.5, "note": "56 of 112 invoices"}},
+    HeartbeatBody: {"half": {"progress": 0.5, "note": "56 of 112 invoices", "worker": "host-7"}},
     FailBody: {"later": {"error": "disk full", "code": "disk.full", "retry_after": 60}},
     RedriveBody: {
         "since yesterday": {"job_id": JOB_ID, "since": "2026-11-20T00:00:00Z", "limit": 500},
@@ -581,6 +584,16 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     PreviewBody: {"nightly": {"schedule": "0 3 * * *", "timezone": "Europe/Berlin", "count": 1}},
 }
 """The examples by model and name."""
+
+WORKER: Document = {
+    "name": "host-7",
+    "status": "working",
+    "seen_at": "2026-11-21T06:04:12.071Z",
+    "run_id": RUN_ID,
+    "job_id": JOB_ID,
+    "attempt": 1,
+    "run_state": "WAITING",
+}
 
 OPERATION: Document = {
     "id": "op-q7pVnCk2Xw8sLr4e",
@@ -656,6 +669,8 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     CalendarAnswer: CALENDAR,
     KeyAnswer: KEY,
     KeysAnswer: {"items": [KEY]},
+    WorkerAnswer: WORKER,
+    WorkersAnswer: {"items": [WORKER], "complete": True},
     OperationAnswer: OPERATION,
     OperationsAnswer: {"items": [OPERATION]},
     OperationEstimateAnswer: {"runs": 412, "skipped": {"job_deleted": 2}, "more": False},

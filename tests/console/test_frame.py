@@ -15,6 +15,7 @@ PAGES = (
         "/jobs",
         "/jobs/new",
         "/runs",
+        "/workers",
         "/workflows",
         "/calendars",
         "/limits",

@@ -66,7 +66,7 @@ OURS: Mapping[str, frozenset[str]] = {
     ),
     "archive": frozenset({"RecordsArchived", "ObjectsWritten", "ArchivesFailed"}),
     "api": frozenset({"InternalErrors", "SendsRefused"}),
-    "callbacks": frozenset({"RefusalsBeyond"}),
+    "callbacks": frozenset({"RefusalsBeyond", "WorkersNotNoted"}),
 }
 
 AWS: Mapping[str, Mapping[str, frozenset[str]]] = {

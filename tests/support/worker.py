@@ -113,8 +113,8 @@ class Clock:
 def worker(
     queue: Any, api: Api, task: Callable[[WorkerRun], object], clock: Clock | None = None, **more: Any
 ) -> Worker:
-    """A worker with that task, all injected."""
+    """A worker with that task, all injected. By default it reports without a name."""
     clock = clock or Clock()
-    made = Worker(queue, client=api.client, clock=clock, pause=clock.pause, **more)
+    made = Worker(queue, client=api.client, clock=clock, pause=clock.pause, **({"name": ""} | more))
     made.task(task)
     return made

@@ -18,6 +18,8 @@ const OUTCOMES: Record<string, StatusIndicatorProps.Type> = {
   cancelled: "stopped",
 };
 
+type Attempt = SingleRun["attempt_list"][number];
+
 /** The attempts of a run, and the waits between them. */
 export function Attempts({ run, zone, isWorkflow }: { run: SingleRun; zone: string; isWorkflow: boolean }) {
   const now = useNow(isOver(run) ? null : 1_000);
@@ -89,6 +91,19 @@ export function Attempts({ run, zone, isWorkflow }: { run: SingleRun; zone: stri
               cell: ({ started_at, ended_at, outcome }) =>
                 ended_at === null && outcome !== null ? "unknown" : long(elapsed(started_at, ended_at, now)),
             },
+            ...(all.some(({ worker }) => worker)
+              ? [
+                  {
+                    id: "worker",
+                    header: "Worker",
+                    width: 150,
+                    card: 100,
+                    labelled: true,
+                    has: ({ worker }: Attempt) => worker !== null,
+                    cell: ({ worker }: Attempt) => <span className="text">{worker ?? "-"}</span>,
+                  },
+                ]
+              : []),
             {
               id: "code",
               header: "Code",

@@ -130,6 +130,7 @@ export function Facts({ run, zone }: { run: SingleRun; zone: string }) {
             at(run.waiting_until),
           ),
           pair("Heartbeat deadline", at(run.heartbeat_until)),
+          pair("Worker", run.worker),
           pair("Covers", run.count > 1 ? `${run.count} occurrences` : null),
           pair("Requested by", run.requested_by && <Author by={run.requested_by} />),
           pair("Cancellation requested", run.cancel_requested),

@@ -4,7 +4,7 @@ import SpaceBetween from "@cloudscape-design/components/space-between";
 import { HERE } from "../shared/time";
 import { type Changes, changesOf, changesOfRange, type Filters, pickedOf, queryOf, RANGES } from "./filters";
 
-/** Chooses runs by state (of `states`, if there are any), job, tag, error and time. */
+/** Chooses runs by state (of `states`, if there are any), job, tag, error, worker and time. */
 export function RunFilter({
   filters,
   change,
@@ -41,12 +41,23 @@ export function RunFilter({
             operators: [":"],
             defaultOperator: ":",
           },
+          // Dead letters cannot be selected by their worker.
+          ...(states.length === 0
+            ? []
+            : [
+                {
+                  key: "worker",
+                  propertyLabel: "Worker",
+                  groupValuesLabel: "Workers",
+                  operators: ["=" as const],
+                },
+              ]),
         ]}
         filteringOptions={states.map((value) => ({ propertyKey: "state", value }))}
         freeTextFiltering={{ operators: [":"], defaultOperator: ":" }}
         hideOperations
         filteringAriaLabel="Find runs"
-        filteringPlaceholder={states.length === 0 ? "Job, tag or error" : "State, job, tag or error"}
+        filteringPlaceholder={states.length === 0 ? "Job, tag or error" : "State, job, tag, error or worker"}
       />
       <DateRangePicker
         value={pickedOf(filters, Date.now())}

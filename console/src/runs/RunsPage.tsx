@@ -87,19 +87,19 @@ export default function RunsPage() {
 }
 
 async function read(filters: Filters, limit: number, cursor: string | undefined, signal: AbortSignal) {
-  const { job, tag, error } = filters;
+  const { job, tag, error, worker } = filters;
   const { since, until } = rangeOf(filters, Date.now());
   const { data } =
     job !== undefined && listOf(filters) === "of a job"
       ? await fetcher.GET("/v1/jobs/{job_id}/runs", {
           params: {
             path: { job_id: job },
-            query: { ...statesOf(filters), from: since, to: until, limit, cursor },
+            query: { ...statesOf(filters), worker, from: since, to: until, limit, cursor },
           },
           signal,
         })
       : await fetcher.GET("/v1/runs", {
-          params: { query: { ...statesOf(filters), job, tag, error, since, until, limit, cursor } },
+          params: { query: { ...statesOf(filters), job, tag, error, worker, since, until, limit, cursor } },
           signal,
         });
   if (data === undefined) throw new SyntaxError("an empty response");

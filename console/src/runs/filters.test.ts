@@ -90,6 +90,7 @@ describe("filters of runs", () => {
     expect(cancellationOf({ state: "QUEUED", job: "nightly" }, NOW)).toMatchObject({ job_id: "nightly" });
     expect(cancellationOf({}, NOW)).toBeUndefined();
     expect(cancellationOf({ state: "QUEUED,DEAD" }, NOW)).toBeUndefined();
+    expect(cancellationOf({ state: "QUEUED", worker: "host-7" }, NOW)).toBeUndefined();
     expect(cancellationOf({ state: "QUEUED", job: "nightly", within: "1-hour" }, NOW)).toBeUndefined();
   });
 

@@ -5,7 +5,7 @@ import type { Choice } from "../operations/texts";
 /** The filters of runs, as in the page's address. `state` may be several, with commas between. `within`
  * is the time up to now (`24-hour`), `since` and `until` are instants.
  */
-export const NAMES = ["state", "job", "tag", "error", "within", "since", "until"] as const;
+export const NAMES = ["state", "job", "tag", "error", "worker", "within", "since", "until"] as const;
 export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
 export type Changes = Partial<Record<(typeof NAMES)[number], string | undefined>>;
 
@@ -26,7 +26,7 @@ export function statesOf({ state }: Filters): { state?: string; discarded?: "tru
   return state?.split(",").includes("DISCARDED") ? { discarded: "true" } : { state };
 }
 
-const PROPERTIES = ["state", "job", "tag", "error"] as const;
+const PROPERTIES = ["state", "job", "tag", "error", "worker"] as const;
 
 /** The filter's tokens. */
 export function queryOf(filters: Filters): PropertyFilterProps.Query {
@@ -44,7 +44,13 @@ const alone = (states: readonly string[]) => (states.includes("DISCARDED") ? ["D
 
 /** The filters of tokens. The last token of a property counts; text without a property is part of the error. */
 export function changesOf(query: PropertyFilterProps.Query): Changes {
-  const changes: Changes = { state: undefined, job: undefined, tag: undefined, error: undefined };
+  const changes: Changes = {
+    state: undefined,
+    job: undefined,
+    tag: undefined,
+    error: undefined,
+    worker: undefined,
+  };
   for (const { propertyKey = "error", value } of query.tokens) {
     const name = PROPERTIES.find((each) => each === propertyKey);
     if (name !== undefined) changes[name] = Array.isArray(value) ? alone(value).join(",") : String(value);
@@ -110,14 +116,15 @@ export type Cancellation = Choice & { kind: "cancel" };
 const UNENDED = ["QUEUED", "RETRYING", "WAITING", "RUNNING"] as const;
 
 /** The request that cancels the runs of the list at `now` (in milliseconds). Undefined if the list may contain runs that
- * have ended, or if its range of time selects occurrences.
+ * have ended, if its range of time selects occurrences, or if it is limited to a worker, which the request cannot be.
  */
 export function cancellationOf(filters: Filters, now: number): Cancellation | undefined {
   const states = filters.state?.split(",") ?? [];
   const state = UNENDED.filter((each) => states.includes(each));
   const { since, until } = rangeOf(filters, now);
   const ranged = listOf(filters) === "of a job" && (since !== undefined || until !== undefined);
-  if (ranged || state.length === 0 || state.length !== states.length) return undefined;
+  if (filters.worker !== undefined || ranged || state.length === 0 || state.length !== states.length)
+    return undefined;
   const { job: job_id, tag, error } = filters;
   return { kind: "cancel", state, job_id, tag, error, since, until };
 }

@@ -126,7 +126,7 @@ def test_archive_history_is_retained_where_data_is_retained(stack: Stack) -> Non
 
 def test_archive_table_columns_have_the_names_and_types_of_the_row_fields(stack: Stack) -> None:
     common = {"heartbeat_at": 1.0, "progress": 0.5, "note": "half", "requested_by": "alice", "correlation_id": "4f1d"}
-    common |= {"sent_at": 3.0, "received_at": 4.0, "first_started_at": 9.0}
+    common |= {"sent_at": 3.0, "received_at": 4.0, "first_started_at": 9.0, "worker": "host-7"}
     common["execution"] = "states - arn:aws:states:eu-west-1:123456789012:execution:flow:nightly-1"
     located = {"result_location": "s3://reports/daily/r", "result_error": "AccessDenied"}
     rows = [

@@ -19,6 +19,7 @@ from duecourse.domain.runs.api_keys import ApiKey, key_text
 from duecourse.domain.runs.operations import Operation, OperationKind
 from duecourse.domain.runs.overlap import KeyLimit, Lock
 from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.workers import Sighting, WorkerGroup
 from duecourse.domain.targets.targets import HttpTarget
 from duecourse.testing.clock import SettableClock
 from tests.support import in_process
@@ -79,7 +80,10 @@ class Tenants:
         starting = Lock(f"{JOB}.20261121T115900Z", NOON + 60, 2)
         assert self.api.runs.lock(OWNER, key_queue(KEY), starting, None) is None
         record = self.api.runs.write
-        assert record(waiting_run(job), None) is None
+        waiting = waiting_run(job)
+        assert record(waiting, None) is None
+        noted = WorkerGroup((Sighting("host-7", NOON, waiting.run_id, waiting.attempt),), 1)
+        assert self.api.runs.workers.replace(OWNER, 0, noted)
         assert record(run(job, RunState.DEAD, after=60, error=SECRET), None) is None
         assert record(run(job, RunState.RETRYING, after=120), None) is None
         self.api.caller = jwt_caller(OWNER, *SCOPES)

@@ -65,6 +65,7 @@ MEANING = {
     ("GET", "/v1/jobs/<job_id>/history"): OF_A_JOB,
     ("GET", "/v1/jobs/<job_id>/runs"): OF_A_JOB,
     ("GET", "/v1/runs"): LIST,
+    ("GET", "/v1/workers"): LIST,
     ("GET", "/v1/runs/<run_id>"): OF_A_JOB,
     ("PATCH", "/v1/runs/<run_id>"): OF_A_JOB,
     ("GET", "/v1/runs/<run_id>/payload"): OF_A_JOB,

@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import partial
 
 from duecourse.domain.jobs.job import Backoff, Completion, EventKind, OnDeadline, RetryPolicy
-from duecourse.domain.runs.callbacks import read_token
+from duecourse.domain.runs.callbacks import CallbackToken, ProgressReport, read_token
 from duecourse.domain.targets.targets import Execution, ExecutionService, Failed, Returned
-from duecourse.usecases.runs.commands import AttemptOverError, BadTokenError, NotDeadError, RunEndedError
+from duecourse.usecases.runs.commands import AttemptOverError, BadTokenError, Callbacks, NotDeadError, RunEndedError
 from duecourse.usecases.worker.executions import AGAIN_SECONDS
 from duecourse.usecases.worker.work_item import Disposition
 from tests.support.fault_table.ending import ending
@@ -68,7 +68,7 @@ def _cancelled_late(stage: Stage) -> None:
     stage.at(2100)
 
 
-def _called_back(stage: Stage) -> None:
+def _called_back(stage: Stage, worker: str | None = None) -> None:
     """Whoever works on the run gives a sign of life after a minute and completes it half a minute later."""
     stage.put("4 12 * * *", max_runs=1, completion=Completion.CALLBACK, completion_seconds=1200, heartbeat_seconds=300)
     callbacks = stage.api.callbacks
@@ -79,15 +79,25 @@ def _called_back(stage: Stage) -> None:
         calls, now = stage.target.calls, stage.clock.now()
         if beaten < len(calls) and now >= calls[beaten].at + 60:
             token = read_token(str(stage.target.tokens[beaten]))
-            stage.ask(lambda token=token: callbacks.heartbeat(callbacks.admitted(RUN_ID, token), token), *over)  # type: ignore[misc]
+            stage.ask(partial(_beat, callbacks, token, worker), *over)
             beaten += 1
         if done < len(calls) and now >= calls[done].at + 90:
             token = read_token(str(stage.target.tokens[done]))
-            if stage.ask(lambda token=token: callbacks.complete(callbacks.admitted(RUN_ID, token), "done"), *over):  # type: ignore[misc]
+            if stage.ask(partial(_complete, callbacks, token, worker), *over):
                 calls[done] = replace(calls[done], fine=True)
             done += 1
         if done and second >= 620 and done == len(calls):
             return
+
+
+def _beat(callbacks: Callbacks, token: CallbackToken, worker: str | None) -> None:
+    run = callbacks.admitted(RUN_ID, token)
+    callbacks.heartbeat(run, token, ProgressReport(worker=worker))
+    callbacks.workers.note(run, worker)
+
+
+def _complete(callbacks: Callbacks, token: CallbackToken, worker: str | None) -> None:
+    callbacks.complete(callbacks.admitted(RUN_ID, token), "done", worker)
 
 
 def _followed(stage: Stage) -> None:
@@ -148,6 +158,12 @@ STORIES = (
         "A run with a callback calls its target at 12:04. The target sends a heartbeat a minute later and completes "
         "the run 30 s after that.",
         _called_back,
+        {240: RAN},
+    ),
+    Story(
+        "callback of a named worker",
+        "The same run. The worker names itself in its heartbeat and completion, and is noted for the list of workers.",
+        partial(_called_back, worker="host-7"),
         {240: RAN},
     ),
     Story(

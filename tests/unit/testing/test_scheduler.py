@@ -279,6 +279,18 @@ def test_scheduler_run_with_a_callback_waits_for_it(scheduler: Scheduler, http: 
     assert runs(http) == [("SUCCEEDED", None)]
 
 
+def test_scheduler_lists_the_worker_that_reports_about_a_run(scheduler: Scheduler, http: httpx.Client) -> None:
+    post(scheduler, completion="callback", heartbeat_seconds=60, retry={"max_attempts": 2})
+    (call,) = scheduler.advance_to("2026-03-28T02:30:00Z")
+    assert call.callback_token is not None
+    assert scheduler.client.list_workers().items == ()
+    scheduler.client.heartbeat_run(call.run_id, call.callback_token, progress=0.5, worker="host-7")
+    assert [(each.name, each.status) for each in scheduler.client.list_workers().items] == [("host-7", "working")]
+    scheduler.advance(minutes=2)
+    assert [(each.name, each.status) for each in scheduler.client.list_workers().items] == [("host-7", "silent")]
+    assert [each.worker for each in scheduler.client.get_run(call.run_id).attempt_list] == ["host-7", None]
+
+
 def test_scheduler_run_ends_with_the_work_that_its_call_has_started(scheduler: Scheduler, http: httpx.Client) -> None:
     target = {"type": "stepfunctions", "machine": "duecourse-target-flow"}
     post(scheduler, target=target, completion="end", retry={"max_attempts": 2, "backoff": "fixed", "min_seconds": 60})

@@ -7,7 +7,9 @@
 import json
 import logging
 import os
+import re
 import signal
+import socket
 import threading
 from dataclasses import replace
 from itertools import count
@@ -18,9 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duecourse.api.bodies.models import no_controls
+from duecourse.domain.runs.workers import WORKER_PATTERN
 from duecourse.worker import DoNotRetry, Retry, Worker
 from duecourse.worker.keeper import Keeper
 from duecourse.worker.queue import TaskMessage, read_run
+from duecourse.worker.report import WorkerName
 from duecourse.worker.rhythm import MAX_HEARTBEAT_SECONDS, MIN_BEAT, Rhythm, beat_after
 from tests.support.waiting import PATIENCE_SECONDS, awaited
 from tests.support.worker import ALIVE, BAD_TOKEN, EVENT, OVER, TOKEN, Api, Clock, MemoryQueue, without_callback, worker
@@ -419,6 +423,40 @@ def test_worker_rejects_invalid_options(queue, api, monkeypatch):
         Worker(queue, client=api.client, concurrency=0)
     with pytest.raises(ValueError, match="hidden_seconds"):
         Worker(queue, client=api.client, hidden_seconds=5)
+    for name in ("two words", "x" * 101, "line\n"):
+        with pytest.raises(ValueError, match="name must be up to 100 letters"):
+            Worker(queue, client=api.client, name=name)
+
+
+def test_worker_names_itself_in_each_report(api):
+    def task(run):
+        if run.payload["customer"] == 8:
+            raise Retry("later")
+
+    queue = MemoryQueue(BODY, json.dumps(EVENT | {"payload": {"customer": 8}}))
+    worker(queue, api, task, name="host-7").run_once()
+    assert [word for word, _ in api.said] == ["heartbeat", "complete", "heartbeat", "fail"]
+    assert {said["worker"] for _, said in api.said} == {"host-7"}
+
+
+def test_worker_uses_the_host_name_by_default(queue, api):
+    worker(queue, api, lambda run: None, name=None).run_once()
+    ((_, said),) = api.reports
+    host = socket.gethostname()
+    assert re.fullmatch(WORKER_PATTERN, said["worker"])
+    assert said["worker"] == re.sub("[^A-Za-z0-9_.:/@=+-]+", "-", host)[:100]
+
+
+def test_worker_reports_without_a_name_to_an_older_stage(queue, api):
+    unknown = {"pointer": "/worker", "detail": "is not a known field"}
+    api.will("heartbeat", (422, {"type": "/problems/invalid-command", "errors": [unknown]}))
+    worker(queue, api, lambda run: None, name="host-7").run_once()
+    assert [(word, (said or {}).get("worker")) for word, said in api.said] == [
+        ("heartbeat", "host-7"),
+        ("heartbeat", None),
+        ("complete", None),
+    ]
+    assert queue.deleted == [BODY]
 
 
 HIDDEN = 60
@@ -431,7 +469,13 @@ class Kept:
         self.api, self.queue, self.clock = Api(), MemoryQueue(), Clock()
         self.run = read_run(body)
         self.keeper = Keeper(
-            self.queue, TaskMessage(body, "r"), self.run, self.api.client, hidden_seconds=HIDDEN, clock=self.clock
+            self.queue,
+            TaskMessage(body, "r"),
+            self.run,
+            self.api.client,
+            WorkerName(""),
+            hidden_seconds=HIDDEN,
+            clock=self.clock,
         )
 
     def after(self, seconds: float) -> float:

@@ -74,16 +74,17 @@ class CheckDeadline:
 
 @dataclass(frozen=True, slots=True)
 class Complete:
-    """The callback has completed the run with this result (JSON)."""
+    """The callback has completed the run with this result (JSON). `worker` is the name of the program."""
 
     kind: ClassVar[MessageKind] = MessageKind.COMPLETE
     result: Any = None
+    worker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
     """The callback has reported a failed attempt. `retry_after` is in seconds. If `retryable` is None, the job's policy
-    decides.
+    decides. `worker` is the name of the program.
     """
 
     kind: ClassVar[MessageKind] = MessageKind.FAIL
@@ -91,6 +92,7 @@ class Fail:
     code: str | None = None
     retryable: bool | None = None
     retry_after: float | None = None
+    worker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,6 +410,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "bulk": FLAG,
     "key": TEXT,
     "call": TEXT,
+    "worker": TEXT,
 }
 _IDENTITY = frozenset(field.name for field in fields(RunIdentity) if field.init)
 _OF_COMMANDS = frozenset(name for names in _COMMAND_FIELDS.values() for name in names)

@@ -660,8 +660,9 @@ class Wiring(Parts[S_co]):
     @cached_property
     def callbacks(self: Wiring[ApiSettings | CallbackSettings]) -> Callbacks:
         from duecourse.usecases.runs.commands import Callbacks
+        from duecourse.usecases.runs.workers import Workers
 
-        return Callbacks(self, self.commands)
+        return Callbacks(self, self.commands, Workers(self))
 
     @cached_property
     def callback_parts(self: Wiring[CallbackSettings]) -> CallbackParts:

@@ -238,6 +238,42 @@ def test_dynamodb_items_shorten_errors_before_they_omit_attempts_beginning_with_
     assert numbers == list(range(21 - len(numbers), 21))
 
 
+def by(number: int, worker: str | None, error: str = "the answer was 503") -> Attempt:
+    return replace(failed(number, error), worker=worker)
+
+
+@pytest.mark.parametrize(
+    "attempts",
+    [
+        (by(1, "host-7"), by(2, None), by(3, "host-8"), by(4, "host-7")),
+        tuple(by(number, f"host-{number % 2}") for number in range(1, 7)),
+        (by(1, None), by(2, "x" * 100, "no paper")),
+    ],
+)
+def test_dynamodb_items_restore_the_workers_of_the_attempts(attempts: tuple[Attempt, ...]) -> None:
+    record = varied(listed(*attempts), callback_hash="h" * 64, worker="host-9")
+    assert read_again(record) == record
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 20])
+@pytest.mark.parametrize("length", range(0, 2001, 100))
+def test_dynamodb_items_need_no_more_write_units_because_of_the_workers_of_attempts(length: int, count: int) -> None:
+    record = varied(RETRYING, error="x" * length, attempt=count + 1)
+    attempts = [by(number, f"host-{number}" * 9, f"{number}: " + "y" * 190) for number in range(1, count + 1)]
+    assert write_units(run_item.to_item(listed(*attempts, of=record))) == write_units(run_item.to_item(record))
+
+
+def test_dynamodb_items_shorten_errors_before_they_omit_workers() -> None:
+    record = listed(*(by(number, "host-7", f"{number}: " + "y" * 190) for number in range(1, 5)))
+    assert [each.worker for each in earlier(read_again(record))] == ["host-7"] * 4
+
+
+def test_dynamodb_items_of_attempts_are_read_as_before_by_releases_that_do_not_know_workers() -> None:
+    known, named = (run_item.to_item(listed(by(1, name), by(2, name))) for name in (None, "host-7"))
+    assert named.pop("earlier_workers") == {"S": '{"host-7":[1,2]}'}
+    assert named == known
+
+
 IDENTITY = replace(NIGHTLY, count=3, through=int(NOON) + 120, requested_by="alice", workflow="flow@g", wait_priority=4)
 FACTS: dict[str, Any] = {
     "attempts_allowed": 4,

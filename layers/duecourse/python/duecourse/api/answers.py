@@ -155,6 +155,7 @@ class RunAnswer(TypedDict):
     heartbeat_at: Annotated[Millisecond | None, Field(description="The last heartbeat of the last attempt.")]
     progress: Annotated[float | None, Field(ge=0, le=1, description="The progress that the last attempt reported.")]
     note: Annotated[str | None, Field(description="The note that the last attempt reported.")]
+    worker: Annotated[str | None, Field(description="The pull worker that last reported for the last attempt.")]
     execution: Annotated[
         ExecutionAnswer | None,
         Field(description="The execution whose end the run waits for, or waited for (`completion: end`)."),
@@ -197,6 +198,7 @@ class AttemptAnswer(TypedDict):
     outcome: Annotated[AttemptOutcome | None, Field(description="Null while the attempt is in progress.")]
     error: Annotated[str | None, Field(description=f"The first {MAX_ERROR} characters of the error.")]
     code: str | None
+    worker: Annotated[str | None, Field(description="The pull worker that last reported for this attempt.")]
 
 
 class SingleRunAnswer(RunAnswer):

@@ -69,13 +69,14 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     ),
     "upcoming": ("duecourse.cli.commands.upcoming", "upcoming", "Show the number of upcoming runs per hour."),
     "work": ("duecourse.cli.commands.work", "work", "Run jobs' shell commands on this machine."),
+    "workers": ("duecourse.cli.commands.workers", "workers", "List the pull workers and their last reports."),
     "workflows": ("duecourse.cli.commands.workflows", "workflows", "Create, show, watch and delete workflows."),
 }
 
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Jobs": ("jobs", "workflows", "apply", "import", "calendars", "limits", "fields", "next", "upcoming", "rehearse"),
-    "Runs": ("runs", "dead-letters", "operations", "explain", "work"),
+    "Runs": ("runs", "dead-letters", "operations", "explain", "work", "workers"),
     "Access": ("login", "logout", "profile", "accounts", "keys", "secrets"),
     "Stage": (
         *("deploy", "health", "stats", "doctor", "alarms", "simulate", "tenants", "restore-table", "failover"),

@@ -5,7 +5,8 @@ Default values are omitted: a record without a result has about half a KB.
 The earlier attempts of a run are a JSON attribute of its item. A write is charged by whole KB, so the list takes only
 the rest of the last KB: it never makes a record cost more. An attempt is `[number, start, duration, outcome, code,
 error]`. The start is in ms after the run was due, the duration is in ms (null: unknown), and the outcome is an index
-into OUTCOMES. A code or an error is 0 if it equals that of the next attempt, or of the record for the last attempt.
+into OUTCOMES. A code or an error is 0 if it equals that of the next attempt, or of the record for the last attempt. A
+second attribute has the numbers of the attempts for which each pull worker reported, by its name.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ from duecourse.stores.table import ACTIVE, ENDED, Absent, Condition, Index, Put,
 logger = logging.getLogger("duecourse.adapters.dynamodb")
 
 EARLIER = "earlier"
+EARLIER_WORKERS = "earlier_workers"
 
 KB = 1024
 """The unit by which writes are charged, in bytes (Amazon DynamoDB Developer Guide, "DynamoDB read and write
@@ -68,15 +70,36 @@ _SAME = 0
 
 
 def with_earlier(item: Item, run: Run, attempts: Sequence[Attempt]) -> Item:
-    """Return the item of a run with as many of its earlier attempts as fit."""
+    """Return the item of a run with as many of its earlier attempts as fit. Workers precede the texts of errors."""
     room = -_bytes(item) % KB - len(EARLIER) - MARGIN
+    if any(each.worker for each in attempts):
+        names = _names(attempts, room - len(EARLIER_WORKERS) - len(_text(attempts, run, 0)))
+        if names is not None:
+            item = item | {EARLIER_WORKERS: {"S": names}}
+            room -= len(EARLIER_WORKERS) + len(names)
     text = _fitting(attempts, run, room)
     return item if text is None else item | {EARLIER: {"S": text}}
 
 
+def _names(attempts: Sequence[Attempt], room: int) -> str | None:
+    """Return the numbers of the attempts by the names of their workers. If they do not fit, the oldest attempts are
+    omitted. Returns None if nothing fits.
+    """
+    for begin in range(len(attempts)):
+        names: dict[str, list[int]] = {}
+        for each in attempts[begin:]:
+            if each.worker is not None:
+                names.setdefault(each.worker, []).append(each.number)
+        if names and len(text := values.ascii_document(names)) <= room:
+            return text
+    return None
+
+
 def read_earlier(item: Item, due: int, failure: Failure | None) -> tuple[Attempt, ...]:
     """Return the earlier attempts of an item. Raises KeyError or ValueError if this version cannot read the list."""
-    listed = values.optional_text(item, EARLIER)
+    listed, named = values.optional_text(item, EARLIER), values.optional_text(item, EARLIER_WORKERS)
+    by_name = values.parse(named) if named else {}
+    workers = {number: name for name, numbers in by_name.items() for number in numbers}
     found: list[Attempt] = []
     behind: tuple[str | None, str | None] = (None, None)
     if failure is not None:
@@ -85,7 +108,7 @@ def read_earlier(item: Item, due: int, failure: Failure | None) -> tuple[Attempt
         behind = (behind[0] if text == _SAME else text, behind[1] if coded == _SAME else coded)
         started = None if start is None else due + start / 1000
         ended = None if started is None or duration is None else due + (start + duration) / 1000
-        found.append(Attempt(number, started, ended, OUTCOMES[outcome], *behind))
+        found.append(Attempt(number, started, ended, OUTCOMES[outcome], *behind, workers.get(number)))
     return tuple(reversed(found))
 
 
@@ -305,6 +328,7 @@ _KEYS = frozenset({"PK", "SK", "state", "attempt", ACTIVE.partition, ACTIVE.sort
 def _known(kinds: tuple[type, ...]) -> frozenset[str]:
     """Return the names of the attributes of a record that consists of these dataclasses (or None)."""
     names = {each.name for kind in kinds if kind is not NoneType for each in fields(kind)}
+    names |= {EARLIER_WORKERS} if Attempts in kinds else set()
     return _KEYS | names | ({*_WAIT.values()} if GateWait in kinds else set())
 
 

@@ -54,6 +54,7 @@ from duecourse.stores.table import (
     pages,
     rest_of,
 )
+from duecourse.stores.workers import WorkerStore
 
 MIN_PAGE = 25
 """The minimum number of entries read from a partition in one query, which costs about as much as reading this many
@@ -210,6 +211,7 @@ class RunStore:
         self._tables = tables
         self._listing = listing
         self._by_state = StateIndex(tables, executor or InlineExecutor(), listing)
+        self.workers = WorkerStore(tables)
 
     def get(self, tenant: str, job_id: str, local: str) -> Run | None:
         """Return a run by its local name (`RunName.local`). Strongly consistent."""
@@ -335,6 +337,7 @@ class RunStore:
             "heartbeat_until": beat.until,
             "progress": beat.report.progress,
             "note": beat.report.note,
+            "worker": beat.report.worker,
         }
         same: dict[str, str | float | None] = {"attempt": run.attempt}
         same["callback_hash"] = None if run.callback is None else run.callback.callback_hash

@@ -18,6 +18,7 @@ from duecourse.worker.report import (
     Report,
     ReportOutcome,
     Retry,
+    WorkerName,
     persistently,
     refused_result,
     report_of,
@@ -40,6 +41,7 @@ class Handler:
     queue: TaskQueue
     client: Client
     task: Task
+    name: WorkerName
     hidden_seconds: int = field(kw_only=True)
     clock: Callable[[], float] = field(kw_only=True)
     """Returns seconds that never decrease."""
@@ -56,7 +58,9 @@ class Handler:
             # The queue's redrive policy applies: the worker does not delete messages of other senders.
             log.error("a message is not from Duecourse and remains in the queue: it %s", error)  # noqa: TRY400
             return
-        keeper = Keeper(self.queue, received, run, self.client, hidden_seconds=self.hidden_seconds, clock=self.clock)
+        keeper = Keeper(
+            self.queue, received, run, self.client, self.name, hidden_seconds=self.hidden_seconds, clock=self.clock
+        )
         run = replace(run, beat=keeper.beat, wake=keeper.wake)
         keeper.beat()  # fencing: an attempt that is over or cancelled is not started
         if keeper.over():
@@ -100,7 +104,7 @@ class Handler:
     def _report(self, run: WorkerRun, token: str, report: Report) -> bool:
         """Report to the API. Returns whether the message can be deleted."""
         try:
-            persistently(lambda: self._tell(run, token, report), self.pause)
+            persistently(lambda: self.name.told(lambda name: self._tell(run, token, report, name)), self.pause)
         except ApiUnreachableError as error:
             log.error("run %s: the result was not reported, so the run will be processed again: %s", run.run_id, error)  # noqa: TRY400
             return False
@@ -109,10 +113,10 @@ class Handler:
         log.info("run %s: attempt %d is %s", run.run_id, run.attempt, _word(report))
         return True
 
-    def _tell(self, run: WorkerRun, token: str, report: Report) -> None:
+    def _tell(self, run: WorkerRun, token: str, report: Report, name: str | None) -> None:
         match report:
             case Completion(result):
-                self.client.complete_run(run.run_id, token, result=result)
+                self.client.complete_run(run.run_id, token, result=result, worker=name)
             case Failure():
                 self.client.fail_run(
                     run.run_id,
@@ -121,6 +125,7 @@ class Handler:
                     code=report.code,
                     retryable=report.retryable,
                     retry_after=report.retry_after,
+                    worker=name,
                 )
 
     def _refused(self, run: WorkerRun, token: str, report: Report, error: ApiError) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from threading import Event, RLock, Thread
 from types import TracebackType
 from typing import Self
 
 from duecourse.client import ApiError, ApiUnreachableError, Client
 from duecourse.worker.queue import TaskMessage, TaskQueue, WorkerRun
-from duecourse.worker.report import ReportOutcome, verdict_of
+from duecourse.worker.report import ReportOutcome, WorkerName, verdict_of
 from duecourse.worker.rhythm import Rhythm
 
 log = logging.getLogger("duecourse.worker")
@@ -27,6 +28,7 @@ class Keeper:
         received: TaskMessage,
         run: WorkerRun,
         client: Client,
+        name: WorkerName,
         *,
         hidden_seconds: int,
         clock: Callable[[], float],
@@ -38,6 +40,7 @@ class Keeper:
         self._received = received
         self._run = run
         self._client = client
+        self._name = name
         self._hidden_seconds = hidden_seconds
         self._clock = clock
         self._rhythm = Rhythm.starting(clock(), hidden_seconds, beats=run.token is not None)
@@ -90,7 +93,10 @@ class Keeper:
             try:
                 # Always the last report: the API stores at most one heartbeat in five seconds.
                 progress, note = said = self._run.said.last
-                answer = self._client.heartbeat_run(self._run.run_id, self._run.token, progress=progress, note=note)
+                send = partial(
+                    self._client.heartbeat_run, self._run.run_id, self._run.token, progress=progress, note=note
+                )
+                answer = self._name.told(lambda name: send(worker=name))
             except ApiUnreachableError as error:
                 log.warning("run %s: no heartbeat: %s", self._run.run_id, error)
                 self._rhythm = self._rhythm.unheard(self._clock())

@@ -7,7 +7,9 @@ only makes the requests.
 from __future__ import annotations
 
 import json
+import logging
 import re
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -18,10 +20,16 @@ from urllib3.util import Retry as Policy
 
 from duecourse.client import ApiError, ApiUnreachableError
 
+log = logging.getLogger("duecourse.worker")
+
 ERROR_CHARACTERS = 2000
 CODE_CHARACTERS = 64
 MAX_RETRY_AFTER = 86_400.0
 """The API's limits for a failure report."""
+
+NAME_CHARACTERS = 100
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.:/@=+-]+")
+"""Characters that the API does not accept in the name of a worker."""
 
 BAD_RESULT = "callback.bad_result"
 """The code of a run whose task returned a result that cannot be stored."""
@@ -40,6 +48,34 @@ MAX_PAUSE_SECONDS = 30.0
 POLICY = Policy(total=12, backoff_factor=1.0, backoff_max=MAX_PAUSE_SECONDS, backoff_jitter=1.0)
 """The first retry is immediate. Further retries follow after 2, 4, 8 and 16 s, then every 30 s, for about four minutes.
 """
+
+
+class WorkerName:
+    """The name with which a worker reports, also from several threads."""
+
+    def __init__(self, name: str | None) -> None:
+        """None: the host name, with - instead of other characters. An empty text: the worker reports without a name.
+        Raises ValueError for a name that the API does not accept.
+        """
+        if name is None:
+            name = _NOT_IN_NAMES.sub("-", socket.gethostname())[:NAME_CHARACTERS]
+        elif len(name) > NAME_CHARACTERS or _NOT_IN_NAMES.search(name):
+            raise ValueError(f"name must be up to {NAME_CHARACTERS} letters (A-Z, a-z), digits or _ . : / @ = + -")
+        self._name = name or None
+
+    def told(self, call: Callable[[str | None], T]) -> T:
+        """Return the result of a report that `call` sends with the name. If the stage is older and does not know the
+        field, send it again without a name, and also all later reports.
+        """
+        name = self._name
+        try:
+            return call(name)
+        except ApiError as error:
+            if name is None or all(fault.where != "worker" for fault in error.faults):
+                raise
+        log.info("the stage does not know the names of workers; its reports have none")
+        self._name = None
+        return call(None)
 
 
 class DoNotRetry(Exception):

@@ -32,7 +32,7 @@ from duecourse.client import Client
 from duecourse.client.aws_session import own_session
 from duecourse.worker.handling import MAX_HIDDEN_SECONDS, Handler, Task
 from duecourse.worker.queue import SqsTaskQueue, TaskMessage, TaskQueue, WorkerRun
-from duecourse.worker.report import DoNotRetry, Retry
+from duecourse.worker.report import DoNotRetry, Retry, WorkerName
 
 __all__ = ["DoNotRetry", "Retry", "Worker", "WorkerRun"]
 
@@ -66,6 +66,7 @@ class Worker:
         concurrency: int = 1,
         hidden_seconds: int = HIDDEN_SECONDS,
         grace_seconds: float = 60.0,
+        name: str | None = None,
         sqs: Any = None,
         client: Client | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -76,8 +77,9 @@ class Worker:
 
         `concurrency` is the number of concurrent runs. `hidden_seconds` is the visibility timeout of a message: it is
         extended while the task works. If this machine stops, another one takes over after this time. `grace_seconds`
-        is how long running tasks may continue after the worker is stopped. By default, `sqs` and `client` are created
-        from the environment.
+        is how long running tasks may continue after the worker is stopped. `name` identifies the worker in its runs
+        and in the list of workers (default: the host name; an empty text: no name). By default, `sqs` and `client` are
+        created from the environment.
 
         Raises ValueError for invalid arguments, and BotoCoreError or ClientError if the queue is not found.
         """
@@ -85,6 +87,7 @@ class Worker:
             raise ValueError("concurrency must be 1 or more")
         if not MIN_HIDDEN_SECONDS <= hidden_seconds <= MAX_HIDDEN_SECONDS:
             raise ValueError(f"hidden_seconds must be from {MIN_HIDDEN_SECONDS} to {MAX_HIDDEN_SECONDS}")
+        self._name = WorkerName(name)
         api = api or os.environ.get("DUECOURSE_API")
         if client is None and not api:
             raise ValueError("no API address is configured; pass api= or set DUECOURSE_API")
@@ -173,6 +176,7 @@ class Worker:
             self._queue,
             self._client,
             self._task,
+            self._name,
             hidden_seconds=self._hidden_seconds,
             clock=self._clock,
             pause=self._pause,

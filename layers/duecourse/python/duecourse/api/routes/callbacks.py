@@ -25,7 +25,8 @@ from duecourse.api.refusals import bad_token
 from duecourse.api.request import Request
 from duecourse.api.routes.runs import accepted, run_id_in
 from duecourse.domain.runs.callbacks import CallbackToken, ProgressReport, TokenError, read_token
-from duecourse.domain.runs.states import RunState
+from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.runs.workers import MAX_WORKER, WORKER_PATTERN
 from duecourse.domain.targets.targets import MAX_RETRY_AFTER_SECONDS
 from duecourse.usecases.runs.commands import DEFAULT_CODE, Callbacks, ReportedFailure
 
@@ -44,6 +45,18 @@ _CODE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _UNSENDABLE = re.compile("[\ufffe\uffff]")
 """Characters that an SQS message must not contain (SendMessage). JSON escapes the other forbidden ones."""
 _UNSENDABLE_FAULT = "contains U+FFFE or U+FFFF, which are not characters; remove them"
+
+
+def _worker(name: str) -> str:
+    if re.fullmatch(WORKER_PATTERN, name) is None:
+        raise refuse(f"must be 1 to {MAX_WORKER} letters (A-Z, a-z), digits or _ . : / @ = + -")
+    return name
+
+
+WorkerName = Annotated[
+    Annotated[str, Field(json_schema_extra={"pattern": f"^{WORKER_PATTERN}$"}), AfterValidator(_worker)] | None,
+    Field(description="The name of the program or machine that works on the run."),
+]
 
 
 class CallbackApi(Protocol):
@@ -76,12 +89,14 @@ class HeartbeatBody(Body):
         Annotated[str, Field(max_length=MAX_NOTE, json_schema_extra=LINE), AfterValidator(no_controls)] | None,
         Field(description="A note for people; an empty text removes the note."),
     ] = None
+    worker: WorkerName = None
 
 
 class CompleteBody(Body):
     """The result of the work."""
 
     result: Any = None
+    worker: WorkerName = None
 
 
 class FailBody(Body):
@@ -93,6 +108,7 @@ class FailBody(Body):
     )
     retryable: bool | None = None
     retry_after: Annotated[float | None, Field(ge=0, le=MAX_RETRY_AFTER_SECONDS)] = None
+    worker: WorkerName = None
 
 
 class HeartbeatAnswer(TypedDict):
@@ -120,13 +136,14 @@ def heartbeat_run(api: CallbackApi, request: Request, parameters: Mapping[str, s
     """Send a heartbeat.
 
     Extends the deadline by `heartbeat_seconds` and stores the reported progress with the run. At most one heartbeat per
-    run is stored every five seconds; the first reported progress is always stored. The body can be up to 4 KB. Stop
-    working if `cancel_requested` is true, and on every 401 and 409.
+    run is stored every five seconds; the first reported progress is always stored. The name of the worker is stored
+    with the next heartbeat that is stored, or with the end. The body can be up to 4 KB. Stop working if
+    `cancel_requested` is true, and on every 401 and 409.
     """
     run_id, token = run_id_in(parameters), _token(request)
     run = api.callbacks.admitted(run_id, token)
     body = read_body(request, HeartbeatBody, optional=True, most=MAX_HEARTBEAT_BYTES)
-    beat = api.callbacks.heartbeat(run, token, ProgressReport(body.progress, body.note))
+    beat = api.callbacks.heartbeat(run, token, ProgressReport(body.progress, body.note, body.worker))
     run = beat.run
     shown = run_document(run)
     answer = HeartbeatAnswer(
@@ -137,7 +154,7 @@ def heartbeat_run(api: CallbackApi, request: Request, parameters: Mapping[str, s
         waiting_until=shown["waiting_until"],
     )
     facts = {"tenant": run.tenant, "run_id": run_id, "attempt": run.attempt, "stop": beat.stop}
-    return Answer(HTTPStatus.OK, "heartbeat_taken", answer, facts=facts)
+    return _noted(api, run, body.worker, Answer(HTTPStatus.OK, "heartbeat_taken", answer, facts=facts))
 
 
 @route(
@@ -156,9 +173,9 @@ def complete_run(api: CallbackApi, request: Request, parameters: Mapping[str, st
     The request can be repeated with the same token: the status is 200 after the run has ended.
     """
     run = api.callbacks.admitted(run_id_in(parameters), _token(request))
-    result = read_body(request, CompleteBody, more=result_faults).result
-    run = api.callbacks.complete(run, result)
-    answer = accepted("complete", run)
+    body = read_body(request, CompleteBody, more=result_faults)
+    run = api.callbacks.complete(run, body.result, body.worker)
+    answer = _noted(api, run, body.worker, accepted("complete", run))
     return replace(answer, status=HTTPStatus.OK) if run.state is RunState.SUCCEEDED else answer
 
 
@@ -179,8 +196,20 @@ def fail_run(api: CallbackApi, request: Request, parameters: Mapping[str, str]) 
     """
     run = api.callbacks.admitted(run_id_in(parameters), _token(request))
     body = read_body(request, FailBody, more=_error_faults, most=MAX_FAIL_BYTES)
-    failure = ReportedFailure(body.error, body.code, body.retryable, body.retry_after)
-    return accepted("fail", api.callbacks.fail(run, failure))
+    failure = ReportedFailure(body.error, body.code, body.retryable, body.retry_after, body.worker)
+    return _noted(api, run, body.worker, accepted("fail", api.callbacks.fail(run, failure)))
+
+
+def _noted(api: CallbackApi, run: Run, worker: str | None, answer: Answer) -> Answer:
+    """Note the worker after its report was accepted, and return the answer. The log line and a metric show a failure to
+    do so.
+    """
+    if worker is None:
+        return answer
+    error, facts = api.callbacks.workers.note(run, worker), {**answer.facts, "worker": worker}
+    if error is None:
+        return replace(answer, facts=facts)
+    return replace(answer, facts={**facts, "worker_not_noted": error}, counts={"WorkersNotNoted": 1})
 
 
 def _token(request: Request) -> CallbackToken:

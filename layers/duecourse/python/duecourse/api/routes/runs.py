@@ -45,6 +45,7 @@ from duecourse.api.query import (
     fitting,
     instant_parameter,
     job_parameter,
+    line_parameter,
     read_run_page_token,
     read_state_page_token,
     run_page_token,
@@ -58,10 +59,16 @@ from duecourse.domain.runs.document import RunFilter
 from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.operations import OperationKind
 from duecourse.domain.runs.states import UNENDED, Run, RunState
+from duecourse.domain.runs.workers import MAX_WORKER
 from duecourse.ports import LINK_SECONDS, Listed
 from duecourse.usecases.runs.lists import FoundRuns
 
 _BEGUN = tuple(state for state in RunState if state is not RunState.QUEUED)
+
+
+RUN_WORKER = line_parameter(
+    "RunWorker", "Only runs that have an attempt for which this pull worker reported.", MAX_WORKER, "host-7"
+)
 
 
 class RunsOfJobQuery(PageQuery):
@@ -72,6 +79,7 @@ class RunsOfJobQuery(PageQuery):
     end: Annotated[int | None, TO, after("first", "from")] = Field(None, alias="to")
     caught_up: Annotated[bool, CAUGHT_UP] = False
     discarded: Annotated[bool, DISCARDED] = False
+    worker: Annotated[str | None, RUN_WORKER] = None
 
 
 @route("GET", "/v1/jobs/<job_id>/runs", "runs", {200: PageAnswer[RunAnswer]}, query=RunsOfJobQuery)
@@ -91,7 +99,7 @@ def list_runs(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
         job_id,
         limit=query.limit,
         before=before,
-        wanted=RunFilter(states, caught_up=query.caught_up, discarded=_discarded(query)),
+        wanted=RunFilter(states, caught_up=query.caught_up, discarded=_discarded(query), worker=query.worker),
         first=query.first,
         end=query.end,
     )
@@ -109,6 +117,7 @@ class RunsQuery(PageQuery):
     error: Annotated[str | None, RUN_ERROR] = None
     caught_up: Annotated[bool, CAUGHT_UP] = False
     discarded: Annotated[bool, DISCARDED] = False
+    worker: Annotated[str | None, RUN_WORKER] = None
 
 
 @route(
@@ -138,7 +147,8 @@ def find_runs(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     query = RunsQuery.of(request)
     limit, job_id, tag = query.limit, query.job, listed_tag(request, query.tag)
     states = query.state or (tuple(RunState) if job_id is not None or query.error is None else WITH_ERRORS)
-    wanted = RunFilter(states, query.since, query.until, query.error, query.caught_up, _discarded(query))
+    discarded = _discarded(query)
+    wanted = RunFilter(states, query.since, query.until, query.error, query.caught_up, discarded, query.worker)
     if job_id is not None:
         before = read_run_page_token(query.cursor, job_id)
         page = api.history.page(request.tenant, job_id, limit=limit, before=before, wanted=wanted, tag=tag)

@@ -25,6 +25,7 @@ from duecourse.api.routes import (  # noqa: F401
     tenants,
     upcoming,
     warnings,
+    workers,
     workflows,
 )
 

@@ -75,6 +75,7 @@ def runs() -> None:
     help="Only catch-up runs (after an outage or a resume), with the occurrences that they cover.",
 )
 @click.option("--discarded", is_flag=True, help="Only discarded runs. By default, they are excluded.")
+@click.option("--worker", metavar="NAME", help="Only runs for which this pull worker reported.")
 @click.option(
     "--by", type=click.Choice(["job", "error"]), help=f"Count the newest runs, up to {COUNTED:,}, by job or by error."
 )
@@ -91,6 +92,7 @@ def list_runs(
     error: str | None,
     caught_up: bool,
     discarded: bool,
+    worker: str | None,
     by: Literal["job", "error"] | None,
     limit: int,
     cursor: str | None,
@@ -109,7 +111,7 @@ def list_runs(
     first, end = instant_option("since", since), instant_option("until", until)
 
     def read(size: int, at: str | None) -> Page[Run]:
-        sifted = caught_up or discarded or any((since, until, tag, error))
+        sifted = caught_up or discarded or any((since, until, tag, error, worker))
         if job_id is not None and not wanted and not sifted:
             return client.list_runs(job_id, limit=size, cursor=at)
         selected = wanted or (None if job_id is None or discarded else get_args(State))
@@ -122,6 +124,7 @@ def list_runs(
             error=error,
             caught_up=caught_up or None,
             discarded=discarded or None,
+            worker=worker,
             limit=size,
             cursor=at,
         )

@@ -39,6 +39,9 @@ duecourse apply -f jobs/"""
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The working directory of the commands.",
 )
+@click.option(
+    "--name", metavar="NAME", help="The name in the runs and in the list of workers; empty: none.  [default: host name]"
+)
 @click.option("--once", is_flag=True, help="Process the messages that are in the queue now, then stop.")
 @click.option("--api", envvar="DUECOURSE_API", metavar="URL", help="Address of the API.  [env: DUECOURSE_API]")
 def work(
@@ -49,6 +52,7 @@ def work(
     concurrency: int,
     timeout: float | None,
     folder: Path | None,
+    name: str | None,
     once: bool,
     api: str | None,
 ) -> None:
@@ -74,7 +78,12 @@ def work(
     from botocore.exceptions import BotoCoreError, ClientError
 
     from duecourse.worker import Worker
+    from duecourse.worker.report import WorkerName
 
+    try:
+        WorkerName(name)
+    except ValueError as error:
+        raise UsageError(f"--{error}") from error
     try:
         allowed = None if allow is None else read_allowed(read_text(allow))
     except ValueError as error:
@@ -84,7 +93,7 @@ def work(
         logging.getLogger(library).setLevel(logging.WARNING)
     commands = Shell(allowed, timeout, None if folder is None else str(folder), dict(os.environ))
     try:
-        with closing(Worker(queue, api, concurrency=concurrency)) as worker:
+        with closing(Worker(queue, api, concurrency=concurrency, name=name)) as worker:
             worker.task(commands.work)
             if once:
                 say(f"{worker.run_once()} messages were processed")

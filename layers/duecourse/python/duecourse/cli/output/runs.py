@@ -62,6 +62,7 @@ def print_run(
         "heartbeat by": at(run.heartbeat_until),
         "execution": None if run.execution is None else run.execution.id,
         "progress": progress_of(run),
+        "worker": run.worker,
         "finished": at(run.finished_at) if run.is_final else None,
         "next attempt": at(run.next_attempt_at),
         "payload": None if sent is None or sent.payload is None else json_line(sent.payload),
@@ -75,11 +76,20 @@ def print_run(
     print_fields_of(fields)
     if len(run.attempt_list) > 1:
         click.echo()
+        named = any(each.worker for each in run.attempt_list)
         rows = [
-            (str(each.number), each.started_at, _lasted(each), each.outcome or "lasts", each.error or "")
+            (
+                str(each.number),
+                each.started_at,
+                _lasted(each),
+                each.outcome or "lasts",
+                *([each.worker or ""] if named else []),
+                each.error or "",
+            )
             for each in run.attempt_list
         ]
-        print_table(("attempt", "started", "lasted", "outcome", "error"), rows, wide=True, zone=zone)
+        columns = ["worker"] if named else []
+        print_table(("attempt", "started", "lasted", "outcome", *columns, "error"), rows, wide=True, zone=zone)
 
 
 def delays_text(delays: Delays) -> str:
@@ -151,7 +161,7 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
     runs = list(runs)
 
     def more(run: Run) -> tuple[Cell, ...]:
-        return (run.started_at, run.finished_at) if wide else ()
+        return (run.started_at, run.finished_at, run.worker or "") if wide else ()
 
     rows: list[tuple[Cell, ...]] = [
         (
@@ -169,7 +179,7 @@ def print_found_runs(runs: Iterable[Run], *, wide: bool = False, coverage: bool 
         )
         for run in runs
     ]
-    columns = ("started", "ended") if wide else ()
+    columns = ("started", "ended", "worker") if wide else ()
     time = "time" if Console().is_terminal and not wide else "occurrence"
     covers = ["covers"] if coverage else []
     print_table(

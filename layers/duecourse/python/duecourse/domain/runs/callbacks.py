@@ -63,11 +63,17 @@ so that heartbeats within the interval need not move the deadline.
 @dataclass(frozen=True, slots=True)
 class ProgressReport:
     """The progress that a program reports: `progress` from 0 to 1, and a `note` (empty: no note). None means that a
-    value is unchanged.
+    value is unchanged. `worker` is the name of the program, which is kept with the next write but causes none.
     """
 
     progress: float | None = None
     note: str | None = None
+    worker: str | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing needs to be written because of the report."""
+        return self.progress is None and self.note is None
 
 
 NOTHING = ProgressReport()
@@ -92,7 +98,8 @@ class Heartbeat:
         """Return the callback after this heartbeat."""
         progress = callback.progress if self.report.progress is None else self.report.progress
         note = callback.note if self.report.note is None else self.report.note
-        return replace(callback, heartbeat_at=self.at, progress=progress, note=note)
+        worker = self.report.worker or callback.worker
+        return replace(callback, heartbeat_at=self.at, progress=progress, note=note, worker=worker)
 
 
 def decide_heartbeat(
@@ -108,7 +115,7 @@ def decide_heartbeat(
     if callback is None:
         return None
     recent = callback.heartbeat_at is not None and now < callback.heartbeat_at + BEAT_SECONDS
-    news = replace(beat.reported(callback), heartbeat_at=callback.heartbeat_at) != callback
+    news = replace(beat.reported(callback), heartbeat_at=callback.heartbeat_at, worker=callback.worker) != callback
     first = callback.progress is None and report.progress is not None
     return beat if until is not None or first or (news and not recent) else None
 

@@ -111,19 +111,21 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A callback completed this attempt."""
+    """A callback completed this attempt. `worker` is the name of the program."""
 
     request: StartRequest
     result: object
+    worker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """A callback reported the failure of this attempt."""
+    """A callback reported the failure of this attempt. `worker` is the name of the program."""
 
     request: StartRequest
     failed: Failed
     draw: float
+    worker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ def run_document(run: Run) -> dict[str, Any]:
         "heartbeat_at": None if callback is None else millisecond(callback.heartbeat_at),
         "progress": None if callback is None else callback.progress,
         "note": None if callback is None else callback.note or None,
+        "worker": None if callback is None else callback.worker,
         "execution": _execution(run),
         "cancel_requested": run.cancel_requested,
         "result": result and result.result,
@@ -111,6 +112,7 @@ def attempt_documents(run: Run) -> list[dict[str, Any]]:
             "outcome": attempt.outcome,
             "error": attempt.error,
             "code": attempt.code,
+            "worker": attempt.worker,
         }
         for attempt in attempts_of(run)
     ]
@@ -146,7 +148,8 @@ class RunFilter:
     """Selects runs. The criteria are their states (all by default), the time at which they entered the state
     (`state_since`: from `since` on and before `until`, UTC seconds), and a text that their error contains, ignoring
     case. `caught_up`: only runs that were enqueued because their occurrences were missed. `discarded`: only runs that
-    were discarded, or none of them (None: both).
+    were discarded, or none of them (None: both). `worker`: the name of a pull worker that reported for one of the
+    run's attempts.
     """
 
     states: Collection[RunState] = tuple(RunState)
@@ -155,6 +158,7 @@ class RunFilter:
     error: str | None = None
     caught_up: bool = False
     discarded: bool | None = None
+    worker: str | None = None
 
     @property
     def sifts(self) -> bool:
@@ -169,5 +173,6 @@ class RunFilter:
             and (self.discarded is None or self.discarded is (run.discard is not None))
             and (self.since is None or state_since(run) >= self.since)
             and (self.until is None or state_since(run) < self.until)
+            and (self.worker is None or any(each.worker == self.worker for each in attempts_of(run)))
             and (self.error is None or self.error.casefold() in (run.error or "").casefold())
         )

@@ -44,7 +44,7 @@ class Attempt:
     """An attempt of a run. Instants are UTC epoch seconds.
 
     `ended_at` is None if the attempt has not ended, or if its end is unknown. `outcome` is None while the attempt is
-    active. `error` has at most MAX_ERROR characters.
+    active. `error` has at most MAX_ERROR characters. `worker` is the name of the pull worker that reported for it.
     """
 
     number: int
@@ -53,6 +53,7 @@ class Attempt:
     outcome: AttemptOutcome | None
     error: str | None = None
     code: str | None = None
+    worker: str | None = None
 
 
 class RunState(StrEnum):
@@ -139,7 +140,8 @@ class Discard:
 class Callback:
     """The callback of an attempt: the hash of its token, the time of the last written heartbeat (UTC seconds), and the
     `progress` (0 to 1) and `note` that heartbeats reported. `execution` is the work that the call has started, whose
-    end the run waits for (the text of an `Execution`).
+    end the run waits for (the text of an `Execution`). `worker` is the name of the pull worker that reported last
+    (domain.runs.workers).
     """
 
     callback_hash: str
@@ -147,6 +149,7 @@ class Callback:
     progress: float | None = None
     note: str | None = None
     execution: str | None = None
+    worker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -483,7 +486,7 @@ def with_last_listed(attempts: Attempts, run: Run) -> Attempts:
         return attempts
     last = _last(run, attempts)
     if last.outcome is None:  # another worker takes the run over: the first one never recorded the end
-        last = Attempt(last.number, last.started_at, None, AttemptOutcome.LOST, LOST_ERROR, LOST)
+        last = replace(last, outcome=AttemptOutcome.LOST, error=LOST_ERROR, code=LOST)
     return replace(attempts, earlier=(*attempts.earlier, last)[-MAX_ATTEMPTS:])
 
 
@@ -496,10 +499,11 @@ def attempt_started_at(run: Run) -> float | None:
 
 def _last(run: Run, attempts: Attempts) -> Attempt:
     """Return the attempt that the record describes."""
+    worker = None if attempts.callback is None else attempts.callback.worker
 
     def ended(outcome: AttemptOutcome, failure: Failure | None = None) -> Attempt:
         error, code = (None, None) if failure is None else (failure.error[:MAX_ERROR], failure.code)
-        return Attempt(attempts.attempt, attempts.started_at, run.finished_at, outcome, error, code)
+        return Attempt(attempts.attempt, attempts.started_at, run.finished_at, outcome, error, code, worker)
 
     match run:
         case Succeeded():
@@ -509,7 +513,7 @@ def _last(run: Run, attempts: Attempts) -> Attempt:
         case Retrying() | Dead():
             return ended(AttemptOutcome.LOST if run.code == LOST else AttemptOutcome.FAILED, run.failure)
         case Queued() | Running() | Waiting():
-            return Attempt(attempts.attempt, attempts.started_at, None, None)
+            return Attempt(attempts.attempt, attempts.started_at, None, None, worker=worker)
 
 
 def deaths_in_a_row(runs: Iterable[Run], *, since: float) -> int:

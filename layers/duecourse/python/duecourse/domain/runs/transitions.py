@@ -648,14 +648,23 @@ def _alive(
 ) -> Decision:
     """Decide on an attempt that is RUNNING (its call has not returned yet) or WAITING."""
     match event:
-        case Completed(request, result):
-            return carried(_during_call(succeed(run, result, now)), request, context)
-        case GivenUp(request, failed, draw):
-            return carried(_during_call(decide_finish(run, job, failed, now=now, draw=draw)), request, context)
+        case Completed(request, result, worker):
+            return carried(_during_call(succeed(_named(run, worker), result, now)), request, context)
+        case GivenUp(request, failed, draw, worker):
+            finished = decide_finish(_named(run, worker), job, failed, now=now, draw=draw)
+            return carried(_during_call(finished), request, context)
         case DeadlineCame():
             return _deadline(event, job, run, context, now)
         case other:
             assert_never(other)
+
+
+def _named(run: Running | Waiting, worker: str | None) -> Running | Waiting:
+    """Return the run with the name of the worker that reported its end."""
+    callback = run.attempts.callback
+    if worker is None or callback is None:
+        return run
+    return replace(run, attempts=replace(run.attempts, callback=replace(callback, worker=worker)))
 
 
 def _during_call(transition: Transition) -> Transition:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore
     from duecourse.usecases.parts import Parts
     from duecourse.usecases.runs.discards import Discards
+    from duecourse.usecases.runs.workers import Workers
 
 NAMED_RUNS = 5
 """The maximum number of run ids in a change record. Further runs are only counted."""
@@ -343,12 +344,15 @@ class AttemptOverError(RunStateError):
 
 @dataclass(frozen=True, slots=True)
 class ReportedFailure:
-    """The failure that a program reports for its attempt. `retryable=False` forbids another attempt."""
+    """The failure that a program reports for its attempt. `retryable=False` forbids another attempt. `worker` is the
+    name of the program.
+    """
 
     error: str
     code: str = DEFAULT_CODE
     retryable: bool | None = None
     retry_after: float | None = None
+    worker: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +373,7 @@ class Callbacks:
 
     parts: Parts[TableSettings]
     orders: CommandSender
+    workers: Workers
 
     def admitted(self, run_id: str, token: CallbackToken) -> Run:
         """Return the run whose current attempt has this token. Raises BadTokenError."""
@@ -382,7 +387,7 @@ class Callbacks:
         """Ensure that a whole heartbeat interval is left, and store the report. Also raises BadTokenError."""
         run = _in_progress(of)
         timed = run.deadlines is not None and run.deadlines.heartbeat_until is not None
-        if not timed and report == NOTHING:
+        if not timed and report.is_empty:
             return HeartbeatResult(run, run.cancel_requested)
         job = own_job(self.parts.jobs.get(run.tenant, run.job_id), run)
         if not isinstance(job, Job):
@@ -396,16 +401,17 @@ class Callbacks:
             return self.heartbeat(_opened(conflict.found, token), token, report)
         return HeartbeatResult(beat.beaten(run), run.cancel_requested)
 
-    def complete(self, run: Run, result: object) -> Run:
+    def complete(self, run: Run, result: object, worker: str | None = None) -> Run:
         """Request the run's success. Idempotent for a run that has already succeeded with this token."""
         if not isinstance(run, Succeeded):
-            self.orders.send_one(Complete(result), _in_progress(run))
+            self.orders.send_one(Complete(result, worker), _in_progress(run))
         return run
 
     def fail(self, of: Run, failure: ReportedFailure) -> Run:
         """Request the attempt's failure."""
         run = _in_progress(of)
-        self.orders.send_one(Fail(failure.error, failure.code, failure.retryable, failure.retry_after), run)
+        reported = Fail(failure.error, failure.code, failure.retryable, failure.retry_after, failure.worker)
+        self.orders.send_one(reported, run)
         return run
 
 

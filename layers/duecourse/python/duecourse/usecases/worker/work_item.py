@@ -115,10 +115,10 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
         case Evaluate():
             evaluation = found if isinstance(found, Evaluation) else Evaluation(WorkflowOutcome.OPEN)
             return Evaluated(request, evaluation.outcome, evaluation.error)
-        case Complete(result):
-            return Completed(request, result)
+        case Complete(result, worker):
+            return Completed(request, result, worker)
         case Fail() as failure:
-            return GivenUp(request, _failed(failure), draw)
+            return GivenUp(request, _failed(failure), draw, failure.worker)
         case CheckDeadline(deadline_message_id, lease_until):
             return DeadlineCame(request, draw, deadline_message_id, lease_until)
         case CheckStart() | CheckFinish() as check:
