@@ -17,6 +17,7 @@ from duecourse.api.routes import (  # noqa: F401
     marks,
     operations,
     pausing,
+    run_log,
     runs,
     service,
     spreading,

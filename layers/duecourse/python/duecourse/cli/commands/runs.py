@@ -1,4 +1,4 @@
-"""`duecourse runs`: list, show, tail, cancel, redrive, discard and rerun."""
+"""`duecourse runs`: list, show, logs, tail, cancel, redrive, discard and rerun."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from duecourse.cli.commands.options import (
     yes_option,
 )
 from duecourse.cli.commands.runs_cancel import cancel, each_run, requested
+from duecourse.cli.commands.runs_logs import logs
 from duecourse.cli.commands.runs_tail import tail
 from duecourse.cli.commands.watch import job_of, watch
 from duecourse.cli.due_runs import MAX_PER_PAGE, due_runs, last_due_run
@@ -323,5 +324,6 @@ def rerun(
 
 
 runs.add_command(cancel)
+runs.add_command(logs)
 runs.add_command(tail)
 runs.add_command(watch)
