@@ -170,12 +170,11 @@ class _Output:
         self._thread.join(patience)
         with self._lock:
             self._ended = True
-            beginning = self._decoder.decode(b"", final=True)
             rest = self._size - self._logged
-            lost = max(rest - len(self._tail), 0)
-            gap = f"\n[{lost} bytes of the output are not kept]\n" if lost else ""
-            last = bytes(self._tail[-rest:]).decode("utf-8", "replace") if rest else ""
-            self._log(beginning + gap + last)
+            if lost := max(rest - len(self._tail), 0):
+                self._log(f"{self._decoder.decode(b'', final=True)}\n[{lost} bytes of the output are not kept]\n")
+                self._decoder.reset()
+            self._log(self._decoder.decode(bytes(self._tail[-rest:] if rest else b""), final=True))
             return bytes(self._tail).decode("utf-8", "replace")[-TAIL_CHARACTERS:].strip()
 
     def _read(self, output: IO[bytes]) -> None:
