@@ -32,7 +32,7 @@ def _position(text: str) -> Position:
     try:
         return Position.parse(text)
     except ValueError:
-        raise refuse("must be the value of after of the previous response; leave it out to start again") from None
+        raise refuse("must be the value of after of the previous response; remove it to start again") from None
 
 
 ATTEMPT = Parameter(
