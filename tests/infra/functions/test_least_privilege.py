@@ -116,8 +116,9 @@ def test_least_privilege_suffices_for_large_results_and_their_links(deployed: De
 
 
 def test_least_privilege_suffices_for_the_end_of_a_functions_log(deployed: Deployed, receivers: Receivers) -> None:
-    post(deployed, job("logging", receivers.targets["lambda"] | {"log": True}, **SOON_ONCE))
-    run = deployed.run_in("logging", "SUCCEEDED")
+    target = receivers.targets["lambda"] | {"log": True}  # the emulator returns only the log of a failure
+    post(deployed, job("logging", target, **SOON_ONCE, payload="fail", retry={"max_attempts": 1}))
+    run = deployed.run_in("logging", "DEAD")
 
     def texts() -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = deployed.api.get(f"/runs/{run['id']}/log").json()["texts"]
@@ -126,6 +127,7 @@ def test_least_privilege_suffices_for_the_end_of_a_functions_log(deployed: Deplo
     awaited("the log", lambda: bool(texts()))
     (text,) = texts()
     assert (text["attempt"], text["source"]) == (1, "call")
+    assert "no paper" in text["text"]
 
 
 def test_least_privilege_suffices_for_results_in_an_allowed_bucket_and_for_nothing_else_there(
