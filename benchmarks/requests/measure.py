@@ -10,7 +10,7 @@ from itertools import count
 from time import process_time
 from typing import Any
 
-from benchmarks.requests.cases import FAT, FAT_NAMES, JOB, LARGE, Case, Event, compact
+from benchmarks.requests.cases import AT, FAT, FAT_NAMES, JOB, LARGE, Case, Event, compact
 from benchmarks.requests.cost import Cost
 from benchmarks.requests.of_calendars import USERS, calendars, user
 from benchmarks.requests.of_jobs import busy, halved, hard, many, moved, seldom, wide
@@ -22,11 +22,13 @@ from duecourse.api.query import job_page_token
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.counts import RunCount, hour_of
+from duecourse.domain.runs.logs import MAX_PORTION_BYTES, LogSource, PortionName
 from duecourse.domain.runs.states import Attempt, AttemptOutcome, Attempts, Run, RunState
 from duecourse.domain.tenants.rate import Bucket, BucketChange
 from duecourse.domain.workflows.graph import StepOutcome
 from duecourse.ports import BucketConflict
 from duecourse.testing.clock import SettableClock
+from duecourse.usecases.runs.logs import PORTIONS_OF_A_PAGE
 from duecourse.usecases.workflows.manage import ref_of
 from tests.support import in_process
 from tests.support.api import ApiClient, Context, api_settings
@@ -140,6 +142,9 @@ class Desk:
         self.send("/v1/jobs", JOB | {"id": "silent", "expect_every": 3600, "payload": LARGE})
         for job_id in ("dying", "changed"):
             self.send("/v1/jobs", JOB | {"id": job_id})
+        for number in range(PORTIONS_OF_A_PAGE + 1):
+            portion = PortionName(1, LogSource.WORK, 1, number + 1)
+            self.client.logs.write_portion(f"logs/default/dying/{AT}/{portion}", b"l" * MAX_PORTION_BYTES)
         for made in (busy, seldom, step):
             for number in range(0, 1000, 100):
                 self.send("/v1/jobs/batch", {"jobs": [made(each) for each in range(number, number + 100)]})

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.requests.cases import AT, JOB, LARGE, Case, Event, compact, get, send
+from duecourse.domain.runs.logs import MAX_PORTION_BYTES
 from duecourse.domain.runs.operations import MAX_KEPT, MAX_RUNNING
 from duecourse.domain.runs.workers import GROUP_SIZE, GROUPS, Sighting, WorkerGroup
 from tests.support.api_events import api_event
@@ -86,6 +87,7 @@ def of_runs() -> Iterator[Case]:
     payload = "GET /v1/runs/{run_id}/payload"
     yield get(payload, "a payload of 200 KB", f"/v1/runs/large-000.{AT}/payload")
     yield get(payload, "the results of 20 upstream steps", f"/v1/runs/m0999.{AT}/payload")
+    yield get("GET /v1/runs/{run_id}/log", "256 KB", f"/v1/runs/dying.{AT}/log")
     yield get("POST /v1/runs/{run_id}/cancel", "a run that waits", f"/v1/runs/waiting.{AT}/cancel", 202)
     yield get("POST /v1/runs/{run_id}/redrive", "20 attempts", f"/v1/runs/dying.{AT}/redrive", 202)
     yield Case("PATCH /v1/runs/{run_id}", "a payload of 200 KB", _reschedule, 200)
@@ -182,13 +184,14 @@ def _backfills() -> Iterator[Case]:
 def _callbacks() -> Iterator[Case]:
     bodies: dict[str, tuple[str, Any]] = {
         "heartbeat": ("4 KB", {"note": "n" * 200, "x": [[]] * 1280}),
+        "log": ("64 KB", {"text": "l" * MAX_PORTION_BYTES}),
         "complete": ("a result of 200 KB", {"result": LARGE}),
         "fail": ("32 KB", {"error": "e" * 2000, "x": [[]] * 10_000}),
     }
     for action, (worst, body) in bodies.items():
         route = f"POST /v1/runs/{{run_id}}/{action}"
         yield Case(route, "246 KB with a wrong token", _callback(action, {"result": [[]] * 82_000}, WRONG), 401)
-        status = 202 if action == "complete" else 422
+        status = {"complete": 202, "log": 200}.get(action, 422)
         yield Case(route, f"{worst} with the right token", _callback(action, body, str(TOKEN)), status)
 
 

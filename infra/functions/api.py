@@ -23,7 +23,7 @@ from infra.settings.auth_config import OPEN_TO_READ, WELL_KNOWN
 from infra.settings.domain_config import ApiDomainConfig
 from infra.stores.tables import ACTIVE_INDEX, ENDED_INDEX, STATE_INDEX, TENANT_INDEX
 
-CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "complete", "fail"))
+CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "log", "complete", "fail"))
 """The callback routes. These, HOOKS, OPEN_TO_READ and WELL_KNOWN are the routes without authorization;
 `OPEN` in `duecourse/api/routes/table.py` has all of them.
 """
@@ -182,7 +182,9 @@ class HttpApi(Construct):
         if config.operator_tenant is not None:  # the runs in progress of all tenants
             allow(["dynamodb:Scan"], [runs.index_arn(ACTIVE_INDEX)])
         allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], lanes.arns)
-        allow(["s3:GetObject"], [results.objects_arn])  # a presigned link has the permissions of its signer
+        # A presigned link has the permissions of its signer.
+        allow(["s3:GetObject"], [results.objects_arn, results.logs_arn])
+        self.function.function.add_to_role_policy(results.list_logs)
         allow(["ssm:GetParameter"], [tasks.arns])
         for statement in parts.token_keys.permission("kms:GetPublicKey"):
             self.function.function.add_to_role_policy(statement)
@@ -205,9 +207,9 @@ class HttpApi(Construct):
         )
         acknowledge_wildcards(
             self.function,
-            "Results are objects of runs, and tasks are registered by deployments, so their names are "
+            "Results and logs are objects of runs, and tasks are registered by deployments, so their names are "
             "not known when the role is created. The prefixes contain no other objects.",
-            [results.objects_arn, tasks.arns],
+            [results.objects_arn, results.logs_arn, tasks.arns],
         )
 
         self.callbacks = callbacks(self, parts)

@@ -6,12 +6,13 @@ from constructs import Construct
 
 from duecourse.limits import API_SECONDS
 from infra.functions.python_function import PythonFunction
+from infra.nag import acknowledge_wildcards
 from infra.parts import SharedResources
 
 
 def callbacks(scope: Construct, parts: SharedResources) -> PythonFunction:
-    """Return the function. It reads a run and its job, writes heartbeats, and sends completions and failures to the
-    queue of callbacks. It cannot send to lanes: their messages can start runs.
+    """Return the function. It reads a run and its job, writes heartbeats and logs, and sends completions and failures
+    to the queue of callbacks. It cannot send to lanes: their messages can start runs. It cannot read logs.
     """
     jobs, runs, queue = parts.jobs, parts.runs, parts.lanes.callbacks
     function = PythonFunction(
@@ -19,13 +20,17 @@ def callbacks(scope: Construct, parts: SharedResources) -> PythonFunction:
         "Callbacks",
         runtime=parts.runtime,
         source="callbacks",
-        description="Duecourse: heartbeats, completions and failures of runs with a callback",
+        description="Duecourse: heartbeats, logs, completions and failures of runs with a callback",
         timeout_seconds=API_SECONDS,
         memory_mb=512,
         reserved_concurrency=parts.config.reserved_concurrency.callbacks,
-        environment=parts.settings("JOBS_TABLE", "RUNS_TABLE", "SHARDS") | {"DUECOURSE_CALLBACK_URL": queue.queue_url},
+        environment=parts.settings("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "RESULTS_BUCKET")
+        | {"DUECOURSE_CALLBACK_URL": queue.queue_url},
     )
     function.allow(["dynamodb:GetItem"], [jobs.arn])
     function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [runs.arn])  # UpdateItem: heartbeats
     function.allow(["sqs:SendMessage"], [queue.queue_arn])
+    function.allow(["s3:PutObject"], [parts.results.logs_arn])
+    reason = "Logs are objects of runs, whose names are not known when the role is created."
+    acknowledge_wildcards(function, reason, [parts.results.logs_arn])
     return function

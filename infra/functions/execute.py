@@ -75,9 +75,9 @@ class Execute(Construct):
         )
         acknowledge_wildcards(
             rights,
-            "Results are objects of runs, and tasks and secrets are registered after the deployment, "
+            "Results and logs are objects of runs, and tasks and secrets are registered after the deployment, "
             "so their names are not known when the role is created. The prefixes contain no other objects.",
-            [parts.results.objects_arn, parts.tasks.arns, self._secrets()[1]],
+            [parts.results.objects_arn, parts.results.logs_arn, parts.tasks.arns, self._secrets()[1]],
         )
         acknowledge_wildcards(
             rights,
@@ -172,6 +172,7 @@ class Execute(Construct):
             (["sns:Publish"], self._parts.notices.deaths.topic_arn),
             (["events:PutEvents"], self._parts.bus.arn),
             (["s3:GetObject", "s3:PutObject"], self._parts.results.objects_arn),
+            (["s3:PutObject"], self._parts.results.logs_arn),
             (["ssm:GetParameter"], self._parts.tasks.arns),
             self._secrets(),
         ):

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aws_cdk import Duration
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra.settings.config import StageConfig
 from infra.stores.encryption import Encryption, removal_policy
 
-PREFIX = "results/"
+PREFIX, LOGS = "results/", "logs/"
 
 
 class AccessLogs(Construct):
@@ -68,9 +69,9 @@ def private_bucket(
 
 
 class ResultsBucket(Construct):
-    """A private bucket. Results expire some time after the records that refer to them.
+    """A private bucket for results and the logs of runs. Both expire some time after the records of their runs.
 
-    A bucket that still contains results is not deleted with its stack: empty it first (docs/deleting.md).
+    A bucket that still contains objects is not deleted with its stack: empty it first (docs/deleting.md).
     """
 
     def __init__(
@@ -91,7 +92,10 @@ class ResultsBucket(Construct):
             logs=logs,
             prefix=PREFIX,
             lifecycle_rules=[
-                s3.LifecycleRule(prefix=PREFIX, expiration=Duration.days(config.results_retention_days)),
+                *(
+                    s3.LifecycleRule(prefix=prefix, expiration=Duration.days(config.results_retention_days))
+                    for prefix in (PREFIX, LOGS)
+                ),
                 s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),
             ],
         )
@@ -105,3 +109,14 @@ class ResultsBucket(Construct):
     def objects_arn(self) -> str:
         """The ARN of all results, for policies."""
         return self.bucket.arn_for_objects(f"{PREFIX}*")
+
+    @property
+    def logs_arn(self) -> str:
+        """The ARN of the logs of all runs, for policies."""
+        return self.bucket.arn_for_objects(f"{LOGS}*")
+
+    @property
+    def list_logs(self) -> iam.PolicyStatement:
+        """The permission to list the logs of runs."""
+        condition = {"StringLike": {"s3:prefix": f"{LOGS}*"}}
+        return iam.PolicyStatement(actions=["s3:ListBucket"], resources=[self.bucket.bucket_arn], conditions=condition)

@@ -27,7 +27,14 @@ from duecourse.api.bodies.workflow_answer import (
 )
 from duecourse.api.routes.batch import BatchAnswer, BatchBody
 from duecourse.api.routes.calendars import CalendarAnswer, CalendarBody, PutCalendarAnswer, SingleCalendarAnswer
-from duecourse.api.routes.callbacks import CompleteBody, FailBody, HeartbeatAnswer, HeartbeatBody
+from duecourse.api.routes.callbacks import (
+    CompleteBody,
+    FailBody,
+    HeartbeatAnswer,
+    HeartbeatBody,
+    LogBody,
+    LogStoredAnswer,
+)
 from duecourse.api.routes.dead_letters import RedriveBody, RedrivenAnswer
 from duecourse.api.routes.discards import DiscardBody
 from duecourse.api.routes.jobs import ChangeAnswer
@@ -64,6 +71,7 @@ from duecourse.api.routes.operations import (
 )
 from duecourse.api.routes.pausing import ChangedJobsAnswer, PauseBody, PauseManyBody, ResumeBody, ResumeManyBody
 from duecourse.api.routes.rescheduling import RescheduleBody
+from duecourse.api.routes.run_log import RunLogAnswer
 from duecourse.api.routes.runs import CancelledRunsAnswer, CancelRunsBody, ExplainedAnswer, RunPayloadAnswer
 from duecourse.api.routes.service import (
     HealthAnswer,
@@ -558,6 +566,7 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     SkipBody: {"two": {"count": 2}},
     CompleteBody: {"rows": {"result": {"rows": 42}}},
     HeartbeatBody: {"half": {"progress": 0.5, "note": "56 of 112 invoices", "worker": "host-7"}},
+    LogBody: {"first": {"text": "112 invoices found\n", "number": 1}},
     FailBody: {"later": {"error": "disk full", "code": "disk.full", "retry_after": 60}},
     RedriveBody: {
         "since yesterday": {"job_id": JOB_ID, "since": "2026-11-20T00:00:00Z", "limit": 500},
@@ -707,6 +716,20 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     ExplainedAnswer: EXPLAINED,
     HealthAnswer: {"status": "ok"},
     HeartbeatAnswer: HEARTBEAT,
+    LogStoredAnswer: {"stored": True},
+    RunLogAnswer: {
+        "texts": [
+            {
+                "attempt": 1,
+                "source": "work",
+                "written_at": "2026-11-21T03:00:05.000Z",
+                "text": "112 invoices found\n",
+            }
+        ],
+        "after": "1:work.1.1.19",
+        "more": False,
+        "open": True,
+    },
     NotifyTestAnswer: {"runs": [RUN], "missing": []},
     OidcConfigurationAnswer: configuration(OidcIssuer("https://jobs.example.com", ())),
     PublicKeyAnswer: PUBLIC_KEY,

@@ -225,3 +225,85 @@ def test_run_page_shows_lateness_execution_and_the_run_before(
     page = open_page(console, f"/runs/{after.id}")
     page.get_by_text("the end of").get_by_role("link", name=run_id).click()
     expect(page.get_by_role("heading", level=1, name=run_id)).to_be_visible()
+
+
+LAMBDA = {"type": "lambda", "function": "duecourse-target-export", "log": True}
+
+
+def test_run_page_log_of_a_function_is_shown_for_each_attempt(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    _job(scheduler, target=LAMBDA, retry={"max_attempts": 2, "backoff": "fixed", "min_seconds": 60})
+    scheduler.answer("export", status=500, log="START\nno space\x1b[31m left\x1b[0m\n", times=1)
+    scheduler.answer("export", log="START <b>bold</b>\nEND\n")
+    scheduler.advance(minutes=10)
+    page = open_page(console, f"/runs/{NOON}")
+    page.get_by_role("tab", name="Log").click()
+    log = page.get_by_role("region", name="The log of the run")
+    expect(log.get_by_role("heading", name="Attempt 1")).to_be_visible()
+    expect(log).to_contain_text("no space left")
+    expect(log).to_contain_text("START <b>bold</b>")
+    expect(page.get_by_role("checkbox", name="Scroll to new lines")).to_have_count(0)
+    log.focus()
+    expect(log).to_be_focused()
+    assert accessibility_faults(page) == []
+
+
+def test_run_page_log_is_followed_while_the_run_is_in_progress(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    _job(scheduler, completion="callback")
+    (call,) = scheduler.advance(minutes=10)
+    page = open_page(console, f"/runs/{NOON}?tab=log")
+    expect(page.get_by_text("There are no lines yet.")).to_be_visible()
+    lines = [f"invoice {number} sent" for number in range(100)]
+    text = "".join(f"{line}\n" for line in lines)
+    scheduler.client.append_run_log(call.run_id, call.callback_token or "", text)
+    _ask_again(page)
+    log = page.get_by_role("region", name="The log of the run")
+    expect(log).to_contain_text("invoice 99 sent")
+    assert log.evaluate("box => box.scrollTop + box.clientHeight >= box.scrollHeight - 1")
+    page.get_by_role("checkbox", name="Scroll to new lines").uncheck()
+    log.evaluate("box => { box.scrollTop = 0 }")
+    scheduler.client.append_run_log(call.run_id, call.callback_token or "", text + "the last one\n")
+    _ask_again(page)
+    expect(log).to_contain_text("the last one")
+    assert log.evaluate("box => box.scrollTop") == 0
+    assert log.inner_text().count("invoice 0 sent") == 1
+
+
+def test_run_page_log_fits_a_phone(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
+    _job(scheduler, target=LAMBDA)
+    scheduler.answer("export", log="x" * 2000 + "\n")
+    scheduler.advance(minutes=10)
+    page = open_page(console, f"/runs/{NOON}?tab=log")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.get_by_role("region", name="The log of the run")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= 390")
+
+
+def test_run_page_without_a_log_says_how_to_write_one_and_reads_it_only_in_its_tab(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    _job(scheduler)
+    scheduler.advance(minutes=10)
+    asked: list[str] = []
+    page = open_page(console, f"/runs/{NOON}")
+    page.on("request", lambda request: asked.append(request.url))
+    expect(page.get_by_role("heading", name="Payload")).to_be_visible()
+    assert not [url for url in asked if url.endswith("/log")]
+    page.get_by_role("tab", name="Log").click()
+    expect(page.get_by_text("There is no log.")).to_be_visible()
+    assert [url for url in asked if url.endswith("/log")]
+
+
+def test_run_page_log_that_cannot_be_read_shows_the_error(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    _job(scheduler)
+    scheduler.advance(minutes=10)
+    page = open_page(console, f"/runs/{NOON}")
+    problem = {"type": "/problems/internal", "title": "Internal error", "status": 500, "detail": "The store failed."}
+    page.route("**/log", lambda route: route.fulfill(status=500, json=problem))
+    page.get_by_role("tab", name="Log").click()
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()

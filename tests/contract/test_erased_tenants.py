@@ -104,7 +104,8 @@ def site(ministack: str, dynamodb_tables: Tables) -> Iterator[Site]:
         text = key_text(tenant, "s" * 32)
         until = int(NOON) + 90 * DAY_SECONDS
         assert world.jobs.api_keys.add(ApiKey(tenant, text.id, text.hash, "works", 1, "", NOON, "ann", until), 0)
-        client["s3"].put_object(Bucket=buckets["ResultsBucket"], Key=f"results/{tenant}/works/1/1.json", Body=b"{}")
+        for key in (f"results/{tenant}/works/1/1.json", f"logs/{tenant}/works/1/1.txt"):
+            client["s3"].put_object(Bucket=buckets["ResultsBucket"], Key=key, Body=b"{}")
         client["ssm"].put_parameter(Name=f"{SECRETS}/{tenant}/key", Value="s3cr3t", Type="SecureString", Overwrite=True)
     world.until(NOON + 130)
     for tenant in ("acme", "other"):
@@ -127,7 +128,7 @@ def assert_erased(site: Site) -> None:
     """Nothing of acme is left anywhere, and everything of the other tenant is."""
     assert site.items("acme") == []
     assert site.secrets("acme") == []
-    assert site.objects("ResultsBucket") == ["results/other/works/1/1.json"]
+    assert site.objects("ResultsBucket") == ["logs/other/works/1/1.txt", "results/other/works/1/1.json"]
     assert site.objects("ArchiveBucket") == ["runs/day=2026-08-01/1-2-abc.json.gz"]
     assert site.rows() == [{"tenant": "other", "id": "other.1"}]
     assert len(site.items("other")) >= 8
@@ -151,6 +152,7 @@ def seconds(text: str | None) -> int:
 def test_erased_tenants_erasure_leaves_nothing_of_the_tenant_and_everything_of_the_others(site: Site) -> None:
     before = counted(site.place())
     assert (before["jobs"], before["results"], before["archived runs"], before["secrets"]) == (2, 1, 3, 1)
+    assert before["logs"] == 1
     others = site.items("other")
     report = erase(site.place(), by="olga")
     assert_erased(site)
@@ -264,6 +266,7 @@ def test_erased_tenants_export_has_everything_of_the_tenant(site: Site, tmp_path
     assert all(isinstance(each["definition"], dict) for each in lines["jobs"] if "job_id" in each)
     assert {each["PK"] for each in lines["runs"]} == {"JOB#acme#works", "JOB#acme#fails"}
     assert (folder / "results/acme/works/1/1.json").read_bytes() == b"{}"
+    assert (folder / "logs/acme/works/1/1.txt").read_bytes() == b"{}"
     assert len((folder / "archive.ndjson").read_text().splitlines()) == summary["counts"]["archived runs"] == 3
     assert summary["secrets"] == ["key"]
     assert "s3cr3t" not in "".join(path.read_text() for path in folder.rglob("*") if path.is_file())

@@ -34,6 +34,7 @@ STORES = {
     "DynamoRunChanges": "runs, stream",
     "EventBridgeBus": "bus",
     "S3Archive": "archive",
+    "S3Logs": "run logs",
     "S3Results": "results",
     "SecretsManagerSecrets": "secrets",
     "SnsNotifier": "deaths",
@@ -65,6 +66,7 @@ NOT_GRANTED = {
     ("Dispatch", "jobs", "dynamodb:DeleteItem"): "ending a pause changes neither the job's tags nor its payload",
     ("Api", "runs", "dynamodb:DeleteItem"): "the API starts waiting runs, but no run leaves a wait queue there",
     ("Api", "runs", "dynamodb:Scan"): "the stages of these tests have no operator tenant (test_permissions.py has one)",
+    ("Api", "run logs", "s3:PutObject"): "the function of the callbacks serves the route that appends to a log",
     ("Reconcile", "results", "s3:PutObject"): "what the reconciler ends has no result",
 }
 """Operations that the source contains but never uses."""
@@ -128,7 +130,7 @@ def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
     text = written(resource)
     if text == "*":
         return text
-    if found := re.fullmatch(r"\{(\w+)(?:\.(\w+))?\}(/index/\w+|/results/\*|/stream/\*|/\*)?", text):
+    if found := re.fullmatch(r"\{(\w+)(?:\.(\w+))?\}(/index/\w+|/results/\*|/logs/\*|/stream/\*|/\*)?", text):
         name, attribute, part = found.groups()
         if name == function["LoggingConfig"]["LogGroup"]["Ref"]:
             return "logs"
@@ -140,6 +142,8 @@ def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
         if name in stack.resources("AWS::Lambda::Function"):
             assert "via" in stack.resources("AWS::Lambda::Function")[name]["FunctionName"]
             return "connectors"
+        if name == stack.output("ResultsBucket") and part != "/results/*":  # the bucket itself is listed for logs only
+            return "run logs"
         return stores(stack)[name] + (", stream" if attribute == "StreamArn" or part == "/stream/*" else "")
     arn, partition, service, region, account, name = text.split(":", 5)
     assert (arn, partition, account) == ("arn", "{Partition}", "" if service == "s3" else "{AccountId}")

@@ -33,6 +33,7 @@ from duecourse.stores.tick_mark import TickMark
 from duecourse.stores.timers import Timers
 from duecourse.telemetry import function_logger
 from duecourse.testing.clock import Numbered, SettableClock
+from duecourse.testing.outbox import StoredLogs
 from duecourse.testing.stores import MemoryStores, Stores
 from duecourse.wiring import Wiring
 from tests.support.api_events import api_event, json_event
@@ -221,7 +222,7 @@ class ApiClient:
         return cls(world.jobs, world.run_store, world.clock, **(stores | changes))
 
     def __post_init__(self) -> None:
-        self.wheel = Wheel(self.clock)
+        self.wheel, self.logs = Wheel(self.clock), StoredLogs(self.clock)
         lanes = self.wheel if self.lanes is None else self.lanes  # an empty wheel is false, too
         self.log = StringIO()
         logger = function_logger(service=f"test-{next(_numbers)}", level=logging.INFO, stream=self.log)
@@ -232,7 +233,7 @@ class ApiClient:
         wiring.delayed_runs = self.delayed_runs
         wiring.lanes, wiring.depths, wiring.tenant_limits = lanes, self.depths, self.counters
         wiring.tick_mark, wiring.alarms, wiring.metrics = self.mark, self.alarms, self.metrics
-        wiring.tasks, wiring.results = Registered(self.tasks), Linked()
+        wiring.tasks, wiring.results, wiring.log_store = Registered(self.tasks), Linked(), self.logs
         if self.settings.oidc is not None:
             wiring.public_keys = PublishedKeys(self.settings.oidc)
         wiring.tenant_reports, wiring.runs_in_progress = self.reports, self.in_progress

@@ -9,7 +9,12 @@ from tests.support.jobs import cursor, job
 from tests.support.runs import TOKEN
 
 NAME = "steady.20261121T120000Z"
-BODIES: dict[str, Any] = {"heartbeat": {}, "complete": {"result": {"sent": 3}}, "fail": {"error": "no paper"}}
+BODIES: dict[str, Any] = {
+    "heartbeat": {},
+    "log": {"text": "3 of 7 sent"},
+    "complete": {"result": {"sent": 3}},
+    "fail": {"error": "no paper"},
+}
 ACTIONS = list(BODIES)
 ENDS = ["complete", "fail"]
 

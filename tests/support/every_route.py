@@ -28,6 +28,7 @@ _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
     ("POST", "/v1/jobs/<job_id>/skip-next"): ({}, {"count": 1}),
     ("GET", "/v1/jobs/<job_id>/explain"): ({"at": "2026-11-21T12:01:00Z"}, None),
     ("POST", "/v1/runs/<run_id>/heartbeat"): ({}, {}),
+    ("POST", "/v1/runs/<run_id>/log"): ({}, {"text": "sent"}),
     ("POST", "/v1/runs/<run_id>/complete"): ({}, {"result": 1}),
     ("POST", "/v1/runs/<run_id>/fail"): ({}, {"error": "no"}),
     ("POST", "/v1/runs/cancel"): ({}, {"state": ["QUEUED"], "job_id": JOB}),

@@ -37,6 +37,7 @@ OURS: Mapping[str, frozenset[str]] = {
         *(
             "BreakersOpened",
             "FinishesRefused",
+            "LogsLost",
             "ResultsLost",
             "ResultsRefused",
             "EventsRefused",

@@ -9,7 +9,12 @@ from tests.support.emulators import client
 
 NAME = "duecourse-target-all"
 LARGE = 5_000
-HANDLER = f"def handler(event, context):\n    return {{'text': 'x' * {LARGE}}}\n"
+HANDLER = f"""\
+def handler(event, context):
+    if event["payload"] == "fail":
+        raise ValueError("no paper")
+    return {{'text': 'x' * {LARGE}}}
+"""
 MACHINE = {"StartAt": "Done", "States": {"Done": {"Type": "Succeed"}}}
 ACCOUNT = "000000000000"
 SECRET = "/duecourse/local/secrets/default/greeting"

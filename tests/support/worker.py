@@ -27,6 +27,7 @@ EVENT: dict[str, Any] = {
 RUN = {"id": EVENT["run_id"], "job_id": "invoices", "state": "WAITING", "occurrence": "2026-11-21T06:47:00Z"}
 NOW = "Sat, 21 Nov 2026 06:47:30 GMT"
 ALIVE = {"state": "WAITING", "cancel_requested": False, "reason": None, "heartbeat_until": "2026-11-21T06:48:00Z"}
+GOOD: dict[str, Any] = {"heartbeat": ALIVE, "log": {"stored": True}}
 OVER = (409, {"type": "/problems/attempt-over", "title": "Conflict", "detail": "Attempt 1 is over."})
 BAD_TOKEN = (401, {"type": "/problems/bad-token", "title": "Unauthorized"})
 
@@ -51,11 +52,16 @@ class Api:
 
     @property
     def reports(self) -> list[tuple[str, Any]]:
-        return [said for said in self.said if said[0] != "heartbeat"]
+        return [said for said in self.said if said[0] not in ("heartbeat", "log")]
 
     @property
     def beats(self) -> int:
-        return len(self.said) - len(self.reports)
+        return sum(word == "heartbeat" for word, _ in self.said)
+
+    @property
+    def logs(self) -> list[Any]:
+        """The bodies of the requests with portions of the log."""
+        return [body for word, body in self.said if word == "log"]
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         word = request.url.path.rsplit("/", 1)[-1]
@@ -63,7 +69,7 @@ class Api:
             self.said.append((word, json.loads(request.content) if request.content else None))
             self.tokens.add(request.headers.get("Authorization"))
             told = self.answers.get(word)
-            answer = told.popleft() if told else (200, ALIVE if word == "heartbeat" else {"run": RUN, "accepted": word})
+            answer = told.popleft() if told else (200, GOOD.get(word, {"run": RUN, "accepted": word}))
         if answer is None:
             raise httpx.ConnectError("Connection refused", request=request)
         status, document = answer
@@ -73,8 +79,9 @@ class Api:
 class MemoryQueue:
     """A queue whose messages stay hidden until the test shows them."""
 
-    def __init__(self, *bodies: str) -> None:
+    def __init__(self, *bodies: str, deliveries: int = 1) -> None:
         self.waiting = deque(bodies)
+        self.deliveries = deliveries
         self.hidden: list[tuple[str, int]] = []
         self.deleted: list[str] = []
         self.on_empty: Callable[[], None] = lambda: None
@@ -86,7 +93,7 @@ class MemoryQueue:
         if body is None:
             self.on_empty()
             return None
-        return TaskMessage(body, body)
+        return TaskMessage(body, body, self.deliveries)
 
     def hide(self, received: TaskMessage, seconds: int) -> None:
         self.hidden.append((received.body, seconds))

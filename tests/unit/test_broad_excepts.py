@@ -71,6 +71,7 @@ REASONS = {
     "usecases/worker/executions.py:ended": "logs and counts; the event is delivered again, and the run checks hourly",
     "usecases/worker/executions.py:has_ended": "logs an error and retries within an hour; the run keeps waiting",
     "usecases/worker/executions.py:follow": "logs an error; the run notices the end of its execution within an hour",
+    "usecases/worker/logs.py:keep": "logs and counts; the log is lost, and the attempt has ended",
     "usecases/worker/executions.py:stop": "logs and counts; the run has ended, and its next attempt starts",
     "usecases/worker/requeue.py:requeue": "the message is sent again, later than the attempt that may be alive",
     "usecases/worker/effects.py:_pause_failing": "counts; the next delivery of the message repeats it",

@@ -2,6 +2,7 @@ import Button from "@cloudscape-design/components/button";
 import Header from "@cloudscape-design/components/header";
 import SpaceBetween from "@cloudscape-design/components/space-between";
 import Spinner from "@cloudscape-design/components/spinner";
+import Tabs from "@cloudscape-design/components/tabs";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate, useParams } from "react-router";
@@ -20,9 +21,11 @@ import { NotFound } from "../shared/NotFound";
 import { ProblemBox } from "../shared/ProblemBox";
 import { useConfirm } from "../shared/useConfirm";
 import { type When, WhenInput, whenAt } from "../shared/WhenInput";
+import { useFilters } from "../shared/useFilters";
 import { Attempts } from "./Attempts";
 import { Failure, Message, Payload, Progress, Result } from "./Contents";
 import { Facts } from "./Facts";
+import { LogTab } from "./LogTab";
 import { readPayload, readRun } from "./reading";
 import { isOver, type SingleRun } from "./strip";
 
@@ -33,6 +36,7 @@ export default function RunPage() {
 
 function Run({ runId }: { runId: string }) {
   const [redriven, setRedriven] = useState(false);
+  const [{ tab = "details" }, change] = useFilters(["tab"]);
   const path = { run_id: runId };
   const found = useQuery({
     queryKey: ["run", runId],
@@ -229,10 +233,26 @@ function Run({ runId }: { runId: string }) {
       <ProblemBox error={found.error} retry={() => void found.refetch()} />
       <Failure run={run} />
       <Facts run={run} zone={zone} />
-      <Progress run={run} zone={zone} />
-      <Attempts run={run} zone={zone} isWorkflow={isWorkflow} />
-      <Result run={run} />
-      {!sent.isPending && <Message sent={sent.data} error={sent.error} />}
+      <Tabs
+        ariaLabel="About this run"
+        activeTabId={tab}
+        onChange={({ detail }) => change({ tab: detail.activeTabId })}
+        tabs={[
+          {
+            id: "details",
+            label: "Details",
+            content: (
+              <SpaceBetween size="l">
+                <Progress run={run} zone={zone} />
+                <Attempts run={run} zone={zone} isWorkflow={isWorkflow} />
+                <Result run={run} />
+                {!sent.isPending && <Message sent={sent.data} error={sent.error} />}
+              </SpaceBetween>
+            ),
+          },
+          { id: "log", label: "Log", content: <LogTab run={run} /> },
+        ]}
+      />
       {modal}
     </SpaceBetween>
   );

@@ -40,7 +40,7 @@ OUTPUTS = {
 OF_USERS = {"ClaimsFunction", "UserPoolClientId", "UserPoolDomain", "UserPoolId"}
 OF_HOOKS = {"POST /v1/hooks", "POST /v1/hooks/{key}"}
 OF_CONSOLE = {"GET /console", "GET /console/{file+}"}
-OF_CALLBACKS = {f"POST /v1/runs/{{run_id}}/{name}" for name in ("heartbeat", "complete", "fail")}
+OF_CALLBACKS = {f"POST /v1/runs/{{run_id}}/{name}" for name in ("heartbeat", "log", "complete", "fail")}
 
 
 def test_api_all_routes_except_callbacks_and_console_lead_to_the_api_function(stack: Stack) -> None:
@@ -169,8 +169,8 @@ def test_api_template_fits_within_the_cloudformation_limits(stack: Stack) -> Non
 EVERYTHING_ELSE = "ANY /v1/{proxy+}"
 ISSUER = {"issuer": "https://issuer.example/", "audience": "duecourse, reports"}
 WITHOUT_AUTHORIZER = {
-    "GET /v1/health", "GET /v1/openapi.json", "POST /v1/runs/{run_id}/heartbeat", "POST /v1/runs/{run_id}/complete",
-    "POST /v1/runs/{run_id}/fail", "POST /v1/hooks", "POST /v1/hooks/{key}",
+    "GET /v1/health", "GET /v1/openapi.json", "POST /v1/runs/{run_id}/heartbeat", "POST /v1/runs/{run_id}/log",
+    "POST /v1/runs/{run_id}/complete", "POST /v1/runs/{run_id}/fail", "POST /v1/hooks", "POST /v1/hooks/{key}",
     "GET /.well-known/openid-configuration", "GET /.well-known/jwks.json",
 }  # fmt: skip
 CONSOLE = {"GET /console", "GET /console/{file+}"}

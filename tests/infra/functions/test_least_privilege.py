@@ -115,6 +115,21 @@ def test_least_privilege_suffices_for_large_results_and_their_links(deployed: De
     assert len(httpx.get(read["result_url"], timeout=PATIENCE_SECONDS, trust_env=False).json()["body"]["text"]) == LARGE
 
 
+def test_least_privilege_suffices_for_the_end_of_a_functions_log(deployed: Deployed, receivers: Receivers) -> None:
+    target = receivers.targets["lambda"] | {"log": True}  # the emulator returns only the log of a failure
+    post(deployed, job("logging", target, **SOON_ONCE, payload="fail", retry={"max_attempts": 1}))
+    run = deployed.run_in("logging", "DEAD")
+
+    def texts() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = deployed.api.get(f"/runs/{run['id']}/log").json()["texts"]
+        return found
+
+    awaited("the log", lambda: bool(texts()))
+    (text,) = texts()
+    assert (text["attempt"], text["source"]) == (1, "call")
+    assert "no paper" in text["text"]
+
+
 def test_least_privilege_suffices_for_results_in_an_allowed_bucket_and_for_nothing_else_there(
     deployed: Deployed, receivers: Receivers
 ) -> None:
@@ -168,6 +183,10 @@ def test_least_privilege_suffices_for_runs_that_wait_for_a_callback(deployed: De
     (event,) = [json.loads(body) for body in receivers.messages() if "handed-over" in body]
     bearer = {"Authorization": f"Bearer {event['callback']['token']}"}
     assert deployed.api.post(f"/runs/{run['id']}/heartbeat", headers=bearer).status_code == 200
+    logged = deployed.api.post(f"/runs/{run['id']}/log", headers=bearer, json={"text": "3 pages\n"})
+    assert (logged.status_code, logged.json()) == (200, {"stored": True})
+    (text,) = deployed.api.get(f"/runs/{run['id']}/log").json()["texts"]
+    assert (text["source"], text["text"]) == ("work", "3 pages\n")
     done = deployed.api.post(f"/runs/{run['id']}/complete", headers=bearer, json={"result": {"pages": 3}})
     assert done.status_code == 202, done.text
     deployed.run_in("handed-over", "SUCCEEDED")

@@ -93,6 +93,18 @@ def test_permissions_only_workers_write_results_to_allowed_buckets_and_only_belo
         ]
 
 
+def test_permissions_logs_are_listed_only_by_the_api_and_only_below_their_prefix(stack: Stack) -> None:
+    for name, function in stack.functions().items():
+        listing = [each for each in stack.statements(role_of(function)) if "s3:ListBucket" in as_list(each["Action"])]
+        conditions = [each["Condition"] for each in listing]
+        assert conditions == ([{"StringLike": {"s3:prefix": "logs/*"}}] if name == "Api" else []), name
+
+
+def test_permissions_callbacks_write_logs_and_read_none(stack: Stack) -> None:
+    assert granted(stack, "Callbacks")["run logs"] == {"s3:PutObject"}
+    assert granted(stack, "Api")["run logs"] == {"s3:GetObject", "s3:ListBucket"}
+
+
 def test_permissions_only_workers_sign_tokens_and_only_the_api_reads_the_public_keys() -> None:
     stack = Stack("dev", template("dev", oidc_keys=json.dumps(["2027", "2026"])))
     keys = [{"Fn::GetAtt": [key, "Arn"]} for key in stack.resources("AWS::KMS::Key")]

@@ -188,11 +188,11 @@ def bucket(stack: Stack) -> dict[str, Any]:
     return stack.resource(stack.output("ResultsBucket"))
 
 
-def test_stores_results_outlive_their_records_by_a_month(stack: Stack) -> None:
+def test_stores_results_and_logs_outlive_their_records_by_a_month(stack: Stack) -> None:
     rules = bucket(stack)["Properties"]["LifecycleConfiguration"]["Rules"]
-    (expiry,) = [rule for rule in rules if "ExpirationInDays" in rule]
+    expiry = {rule["Prefix"]: rule["ExpirationInDays"] for rule in rules if "ExpirationInDays" in rule}
     kept = int(stack.environment("ExecuteLongFunction")["DUECOURSE_RUN_RETENTION_DAYS"])
-    assert (expiry["Prefix"], expiry["ExpirationInDays"]) == ("results/", kept + 30)
+    assert expiry == {"results/": kept + 30, "logs/": kept + 30}
     (broken,) = [rule for rule in rules if "AbortIncompleteMultipartUpload" in rule]
     assert broken["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
 

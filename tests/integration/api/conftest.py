@@ -28,6 +28,7 @@ IN_MEMORY = {
         "oidc",
         "pausing_many",
         "run_lives",
+        "run_log",
     )
 } | {"test_callback_tokens", "test_correlation", "test_runs_by_id"}
 """Files whose tests never read a table directly. The main tests of a job and of invalid requests are not included."""

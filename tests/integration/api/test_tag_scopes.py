@@ -68,6 +68,7 @@ MEANING = {
     ("GET", "/v1/workers"): LIST,
     ("GET", "/v1/runs/<run_id>"): OF_A_JOB,
     ("PATCH", "/v1/runs/<run_id>"): OF_A_JOB,
+    ("GET", "/v1/runs/<run_id>/log"): OF_A_JOB,
     ("GET", "/v1/runs/<run_id>/payload"): OF_A_JOB,
     ("POST", "/v1/runs/<run_id>/cancel"): OF_A_JOB,
     ("POST", "/v1/runs/<run_id>/redrive"): OF_A_JOB,

@@ -30,7 +30,8 @@ def requests_that_are_refused(observed: Observed) -> None:
 def callbacks_that_are_refused(observed: Observed) -> None:
     """Heartbeats with the token of an earlier attempt."""
     api = ApiClient(observed.world.jobs, observed.world.run_store, settings=api_settings(stage="prod"))
-    callbacks = CallbackApplication(CallbackParts(api.application._api.callbacks, "prod"), function_logger())
+    parts = api.application._api
+    callbacks = CallbackApplication(CallbackParts(parts.callbacks, parts.log_writer, "prod"), function_logger())
     beat = api_event("POST", "/v1/runs/nightly.20261121T120000Z/heartbeat", body="{}")
     for _ in range(20):
         for _ in range(30):

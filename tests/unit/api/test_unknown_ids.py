@@ -19,7 +19,7 @@ NAMED = {
 CREATING = {"/v1/limits/<limit_key>/hold", "/v1/limits/<limit_key>/close"}
 """A concurrency key exists as soon as a request names it."""
 
-CALLBACKS = {"heartbeat", "complete", "fail"}
+CALLBACKS = {"heartbeat", "log", "complete", "fail"}
 """A callback does not reveal which runs exist."""
 
 IN_PATH = [

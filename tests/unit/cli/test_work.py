@@ -1,6 +1,7 @@
 """`duecourse work --shell`: the command of a run's payload, how it ends, and which commands are allowed."""
 
 import json
+import sys
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,42 @@ def test_work_command_reports_the_end_of_a_long_output() -> None:
     _, said = command("i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done; exit 1")
     assert said["error"].endswith("line 4999")
     assert len(said["error"]) < 2000
+
+
+def logged(text: str, **event: Any) -> str:
+    """The log of a run with this command."""
+    api, queue = Api(), MemoryQueue(json.dumps({**EVENT, "payload": {"command": text}, **event}))
+    worker(queue, api, Shell(allowed=None).work).run_once()
+    assert [word for word, _ in api.said][-2:] == ["log", "complete"] or api.logs == []
+    return "".join({each["number"]: each["text"] for each in api.logs}.values())
+
+
+def test_work_command_keeps_both_outputs_in_the_log_of_the_run() -> None:
+    assert logged("echo out; echo err >&2; printf end") == "out\nerr\nend"
+    assert logged("true") == ""
+
+
+def test_work_command_keeps_the_beginning_and_the_end_of_a_long_output_in_the_log() -> None:
+    text = logged("i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done")
+    whole = "".join(f"line {number}\n" for number in range(20000))
+    first, gap, last = text.partition(f"\n[{len(whole) - 65536} bytes of the output are not kept]\n")
+    assert gap
+    assert (first, last) == (whole[:32768], whole[-32768:])
+
+
+@pytest.mark.parametrize("size", [32_767, 32_768, 40_000, 65_535])
+def test_work_command_keeps_an_output_of_up_to_64_kilobytes_completely(size: int) -> None:
+    text = "x" + "\N{SNOWMAN}" * (size // 3) + "y" * (size % 3)
+    script = f'{sys.executable} -c \'print("x" + chr(9731) * {size // 3} + "y" * {size % 3}, end="")\''
+    assert logged(f"PYTHONIOENCODING=utf-8 {script}") == text
+
+
+def test_work_command_replaces_output_that_is_not_utf_8() -> None:
+    assert logged(r"printf 'a\377b\000c\n'") == "a\ufffdb\ufffdc\n"
+
+
+def test_work_command_of_a_run_without_a_token_has_no_log() -> None:
+    assert logged("echo out", callback=None) == ""
 
 
 def test_work_command_passes_the_run_but_not_the_token_to_the_command(tmp_path: Path) -> None:

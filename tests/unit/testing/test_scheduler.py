@@ -1,6 +1,7 @@
 """duecourse.testing as an application's tests use it."""
 
 import asyncio
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,9 @@ from duecourse.testing.stage import Stage, settings_of_a_test
 from duecourse.testing.stores import MemoryStores
 from duecourse.testing.targets import Secrets, Targets
 from duecourse.testing.transport import ApiTransport
+from duecourse.worker import Worker
 from tests.support.calls import a_call
+from tests.support.worker import MemoryQueue
 
 URL = "https://example.com/hook"
 HTTP = {"type": "http", "url": URL}
@@ -526,6 +529,32 @@ def test_scheduler_stage_figures_count_the_work_of_the_last_day(scheduler: Sched
     ]
     assert [(each.at, each.median_seconds, each.p99_seconds) for each in figures.lateness] == [(utc(29, 2, 30), 0, 0)]
     assert figures.oldest_message_seconds == dict.fromkeys(("high", "normal", "low", "long"))
+
+
+def test_scheduler_shows_the_log_of_a_worker_and_of_a_function(scheduler: Scheduler) -> None:
+    queue = {"type": "sqs", "queue": "duecourse-target-mail"}
+    post(scheduler, "mails", None, target=queue, completion="callback")
+    scheduler.client.run_job("mails")
+    (call,) = scheduler.advance()
+    event = {
+        **{name: getattr(call, name) for name in ("run_id", "job_id", "attempt", "idempotency_key", "payload")},
+        "tenant": "default",
+        "scheduled_at": call.scheduled_at.isoformat(),
+        "callback": {"token": call.callback_token, "run": call.run_id},
+    }
+    worker = Worker(MemoryQueue(json.dumps(event)), client=scheduler.client)
+    worker.task(lambda run: run.log("7 mails sent"))
+    worker.run_once()
+    scheduler.advance()
+    assert scheduler.client.get_run(call.run_id).state == "SUCCEEDED"
+    assert scheduler.log(call.run_id) == "7 mails sent\n"
+
+    post(scheduler, "report", None, target={"type": "lambda", "function": "report", "log": True})
+    scheduler.answer("report", body=1, log="START\n")
+    scheduler.client.run_job("report")
+    (call,) = scheduler.advance()
+    assert scheduler.log(call.run_id, attempt=1) == "START\n"
+    assert scheduler.log(call.run_id, attempt=2) == ""
 
 
 @pytest.mark.parametrize(("secret", "said"), [("key", "Latin-1"), ("blank", "begin or end with blanks")])

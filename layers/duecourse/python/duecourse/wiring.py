@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         Tasks,
         TokenSigner,
     )
+    from duecourse.ports.logs import LogStore
     from duecourse.stores.cursors import CursorStore
     from duecourse.stores.table import Tables
     from duecourse.usecases.announce import Announcements
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.run_counts import RunCounts
     from duecourse.usecases.runs.commands import Callbacks, CommandSender
     from duecourse.usecases.runs.discards import Discards
+    from duecourse.usecases.runs.logs import LogWriter
     from duecourse.usecases.runs.notices import JobNotices
     from duecourse.usecases.runs.operations import CarryOn
     from duecourse.usecases.runs.successors import Successors
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.worker.attempt import LaneWorker, TransitionWriter
     from duecourse.usecases.worker.effects import SideEffects
     from duecourse.usecases.worker.executions import FollowedExecutions
+    from duecourse.usecases.worker.logs import CallLogs
     from duecourse.usecases.worker.trends import Trends
     from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkerRules
     from duecourse.usecases.workflows.workflows import Payloads
@@ -175,6 +178,26 @@ class Wiring(Parts[S_co]):
         from duecourse.adapters.aws.s3 import S3Results
 
         return S3Results(client("s3"), self.settings.results_bucket)
+
+    @cached_property
+    def log_store(self: Wiring[ApiSettings | CallbackSettings | ExecuteSettings]) -> LogStore:
+        """The store of logs: the bucket of results. A worker stores a log at the end of an attempt, hence the short
+        timeouts.
+        """
+        from duecourse.adapters.aws.s3_logs import S3Logs
+
+        return S3Logs(client("s3", short_timeouts=True), self.settings.results_bucket)
+
+    @cached_property
+    def log_writer(self: Wiring[ApiSettings | CallbackSettings]) -> LogWriter:
+        from duecourse.usecases.runs.logs import LogWriter
+
+        return LogWriter(self.log_store)
+
+    def _call_logs(self: Wiring[ExecuteSettings]) -> CallLogs:
+        from duecourse.usecases.worker.logs import CallLogs
+
+        return CallLogs(self.log_store, self.clock)
 
     @cached_property
     def cursors(self: Wiring[TableSettings]) -> CursorStore:
@@ -503,6 +526,7 @@ class Wiring(Parts[S_co]):
             requeue=requeue,
             forwarder=forwarder,
             rules=rules,
+            call_logs=self._call_logs,
         )
         return LaneWorker(
             parts=self,
@@ -669,7 +693,7 @@ class Wiring(Parts[S_co]):
         from duecourse.api.callback_app import CallbackParts
 
         made_now(self.jobs, self.runs)
-        return CallbackParts(self.callbacks, self.settings.stage, self.standby)
+        return CallbackParts(self.callbacks, self.log_writer, self.settings.stage, self.standby)
 
     @cached_property
     def all_tenants(self: Wiring[ApiSettings]) -> AllTenants | None:
@@ -698,6 +722,7 @@ class Wiring(Parts[S_co]):
         from duecourse.usecases.runs.health import Health, StageChecks
         from duecourse.usecases.runs.key_limits import KeyLimitsInUse
         from duecourse.usecases.runs.lists import History, Runs, RunSearch, Stats
+        from duecourse.usecases.runs.logs import LogReader
         from duecourse.usecases.runs.operations import Operations, Walk
         from duecourse.usecases.runs.payload import RunPayloads
         from duecourse.usecases.runs.requests import Backfills, Manual
@@ -735,6 +760,8 @@ class Wiring(Parts[S_co]):
             history=history,
             runs=single,
             run_payloads=RunPayloads(single, store, self.payloads),
+            log_reader=LogReader(self.log_store, clock),
+            log_writer=self.log_writer,
             search=search,
             callbacks=self.callbacks,
             commands=commands,

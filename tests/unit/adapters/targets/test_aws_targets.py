@@ -7,6 +7,7 @@
 - Step Functions state machines as targets, on moto.
 """
 
+import base64
 import io
 from dataclasses import replace
 from functools import partial
@@ -581,3 +582,20 @@ def test_aws_targets_lambda_qualifier_is_the_version_that_is_called(clock):
     service = Service(answer_of(b"null"))
     LambdaCaller(clock, service.client_for, ARNS).call(a_call(target), target)
     assert service.asked[0]["Qualifier"] == "3"
+
+
+def test_aws_targets_lambda_log_is_requested_only_if_the_job_keeps_it(clock):
+    target, encoded = LambdaTarget("report", log=True), base64.b64encode(b"START\n\xff END\n").decode()
+    service, other = Service(answer_of(b"1", LogResult=encoded)), Service(answer_of(b"1"))
+    outcome = LambdaCaller(clock, service.client_for, ARNS).call(a_call(target), target)
+    assert outcome == Returned({"status": 200, "body": 1}, log="START\n\ufffd END\n")
+    assert LambdaCaller(clock, other.client_for, ARNS).call(a_call(TARGET), TARGET).log is None
+    assert [asked.get("LogType") for asked in (*service.asked, *other.asked)] == ["Tail", None]
+
+
+def test_aws_targets_lambda_log_of_a_failure_is_kept(clock):
+    target, encoded = LambdaTarget("report", log=True), base64.b64encode(b"Traceback\n").decode()
+    body = orjson.dumps({"errorType": "KeyError", "errorMessage": "id"})
+    service = Service(answer_of(body, FunctionError="Unhandled", LogResult=encoded))
+    outcome = LambdaCaller(clock, service.client_for, ARNS).call(a_call(target), target)
+    assert (outcome.code, outcome.log) == ("KeyError", "Traceback\n")

@@ -42,6 +42,7 @@ from duecourse.usecases.runs.explain import Explain
 from duecourse.usecases.runs.health import Health, StageChecks
 from duecourse.usecases.runs.key_limits import KeyLimitsInUse
 from duecourse.usecases.runs.lists import History, Runs, RunSearch, RunUnknownError, Stats
+from duecourse.usecases.runs.logs import LogReader, LogWriter
 from duecourse.usecases.runs.notices import JobNotices
 from duecourse.usecases.runs.operations import Operations
 from duecourse.usecases.runs.payload import RunPayloads
@@ -70,6 +71,8 @@ class Api:
     history: History
     runs: Runs
     run_payloads: RunPayloads
+    log_reader: LogReader
+    log_writer: LogWriter
     search: RunSearch
     callbacks: Callbacks
     commands: Commands

@@ -15,6 +15,7 @@ from duecourse.api.refusals import refusal
 from duecourse.api.routes import callbacks  # noqa: F401
 from duecourse.limits import REFUSED_CALLBACKS
 from duecourse.usecases.runs.commands import Callbacks
+from duecourse.usecases.runs.logs import LogWriter
 
 if TYPE_CHECKING:
     from duecourse.usecases.standby import Standby
@@ -25,12 +26,13 @@ class CallbackParts:
     """Implements routes.callbacks.CallbackApi. `Wiring.callback_parts` is an instance."""
 
     callbacks: Callbacks
+    log_writer: LogWriter
     stage: str
     standby: Standby | None = None
 
 
 class CallbackApplication(Answering):
-    """The application for heartbeats, completions and failures."""
+    """The application for heartbeats, logs, completions and failures."""
 
     def __init__(self, parts: CallbackParts, logger: Logger) -> None:
         super().__init__(parts.stage, [route for route in declared if route.run_token], logger)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import threading
 import time
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +19,9 @@ from duecourse.worker import DoNotRetry, Failed, WorkerRun
 
 TAIL_CHARACTERS = 1_900
 """The maximum length of the output's end in a failure. An error has at most 2,000 characters."""
-TAIL_BYTES = 4 * TAIL_CHARACTERS
+LOG_BYTES = 64 * 1024
+"""The maximum size of the part of the output that the log of the run keeps: half of it is the beginning."""
+TAIL_BYTES = LOG_BYTES // 2
 LOOK_SECONDS = 0.2
 """The interval at which a running command is checked for cancellation and timeout."""
 TERM_SECONDS = 10.0
@@ -86,9 +89,9 @@ class Shell:
                 f"the command is not in the file of allowed commands: {command[:200]}", code="shell.not_allowed"
             )
         with self._started(command, run) as process:
-            tail = _Tail(cast("IO[bytes]", process.stdout))
+            kept = _Output(cast("IO[bytes]", process.stdout), run)
             ended = self._awaited(process, run)
-            output = tail.text(OUTPUT_SECONDS)
+            output = kept.end(OUTPUT_SECONDS)
         if ended is not None:
             raise Failed(_told(ended, output), code=f"shell.{ended}")
         if process.returncode < 0:
@@ -145,24 +148,51 @@ class Shell:
         return "timeout" if self.timeout is not None and seconds >= self.timeout else None
 
 
-class _Tail:
-    """Reads an output to its end, and keeps the last part."""
+class _Output:
+    """Reads an output to its end. Adds its beginning to the log of the run at once, and its last part at the end. Bytes
+    that are not UTF-8 become U+FFFD.
+    """
 
-    def __init__(self, output: IO[bytes]) -> None:
-        self._kept = bytearray()
+    def __init__(self, output: IO[bytes], run: WorkerRun) -> None:
+        self._run = run
+        self._tail = bytearray()
+        self._size = self._logged = 0
+        self._ended = False
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+        self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._read, args=(output,), name="output", daemon=True)
         self._thread.start()
 
-    def text(self, patience: float) -> str:
-        """Return the kept part of the output, after waiting at most `patience` seconds for its end."""
+    def end(self, patience: float) -> str:
+        """Return the last part of the output, after waiting at most `patience` seconds for its end. Complete the log;
+        later output is dropped.
+        """
         self._thread.join(patience)
-        return bytes(self._kept).decode("utf-8", "replace")[-TAIL_CHARACTERS:].strip()
+        with self._lock:
+            self._ended = True
+            rest = self._size - self._logged
+            if lost := max(rest - len(self._tail), 0):
+                self._log(f"{self._decoder.decode(b'', final=True)}\n[{lost} bytes of the output are not kept]\n")
+                self._decoder.reset()
+            self._log(self._decoder.decode(bytes(self._tail[-rest:] if rest else b""), final=True))
+            return bytes(self._tail).decode("utf-8", "replace")[-TAIL_CHARACTERS:].strip()
 
     def _read(self, output: IO[bytes]) -> None:
         with output:
             while chunk := os.read(output.fileno(), 65_536):
-                self._kept += chunk
-                del self._kept[:-TAIL_BYTES]
+                with self._lock:
+                    if self._ended:
+                        continue  # a process in the background writes on, and must not fail because of that
+                    first = chunk[: LOG_BYTES - TAIL_BYTES - self._logged]
+                    self._logged += len(first)
+                    self._size += len(chunk)
+                    self._tail += chunk
+                    del self._tail[:-TAIL_BYTES]
+                    self._log(self._decoder.decode(first))
+
+    def _log(self, text: str) -> None:
+        if self._run.token is not None:
+            self._run.log(text, end="")
 
 
 def _command(run: WorkerRun) -> str:

@@ -164,6 +164,7 @@ class CallbackSettings(TableSettings):
     """
 
     callback_url: str
+    results_bucket: str
     caller_waits: ClassVar[bool] = True
     short_timeouts: ClassVar[bool] = True
 

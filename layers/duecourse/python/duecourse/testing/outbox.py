@@ -1,11 +1,12 @@
-"""Destinations in memory for notifications, events and results."""
+"""Destinations in memory for notifications, events, results and logs."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from duecourse.ports import DeadlineNotification, FailureNotification, OutboundEvent, ResultRefusedError
+from duecourse.ports import Clock, DeadlineNotification, FailureNotification, OutboundEvent, ResultRefusedError
+from duecourse.ports.logs import StoredPortion
 
 
 @dataclass
@@ -84,3 +85,34 @@ class StoredResults:
     def link(self, key: str) -> str:
         """Return an address that depends only on the key."""
         return f"https://results.example/{key}"
+
+
+@dataclass
+class StoredLogs:
+    """Implementation of ports.logs.LogStore. It keeps the portions in memory, by their keys, with the time at which
+    they were written. `refuses`: whether all requests fail.
+    """
+
+    clock: Clock
+    portions_by_key: dict[str, tuple[bytes, float]] = field(default_factory=dict)
+    refuses: bool = False
+
+    def write_portion(self, key: str, text: bytes) -> None:
+        """Keep the portion. Raises ConnectionError if requests fail."""
+        self._check()
+        self.portions_by_key[key] = text, self.clock.now()
+
+    def portions(self, folder: str, after: str, limit: int) -> Sequence[StoredPortion]:
+        """Return the first portions of a folder after a key. Raises ConnectionError if requests fail."""
+        self._check()
+        keys = sorted(key for key in self.portions_by_key if key.startswith(folder) and key > after)[:limit]
+        return [StoredPortion(key, len(self.portions_by_key[key][0]), self.portions_by_key[key][1]) for key in keys]
+
+    def read_portion(self, key: str) -> bytes:
+        """Return a portion; nothing if there is none. Raises ConnectionError if requests fail."""
+        self._check()
+        return self.portions_by_key.get(key, (b"", 0.0))[0]
+
+    def _check(self) -> None:
+        if self.refuses:
+            raise ConnectionError("the store is not available")

@@ -115,6 +115,16 @@ class Scheduler:
         self._stage.report_end(execution)
         self._stage.work()
 
+    def log(self, run_id: str, attempt: int | None = None) -> str:
+        """Return the log of a run, or of one attempt. Raises NotFoundError for an unknown run."""
+        texts: list[str] = []
+        after, more = None, True
+        while more:
+            page = self.client.get_run_log(run_id, attempt=attempt, after=after)
+            texts += [each.text for each in page.texts]
+            after, more = page.after, page.more
+        return "".join(texts)
+
     def outage_until(self, instant: datetime | str) -> None:
         """Advance the clock to an instant while Duecourse does nothing, as in an outage of its region: no rounds, no
         calls, no retries. The next `advance` does what became due in the meantime.
@@ -154,6 +164,7 @@ class Scheduler:
         headers: Mapping[str, str] | None = None,
         code: str = "error",
         times: int | None = None,
+        log: str = "",
     ) -> None:
         """Set the response of a job's target (see Answer). With `times`, it applies to that number of calls, after
         earlier responses with `times`. Without `times`, it applies to all calls after these.
@@ -162,7 +173,7 @@ class Scheduler:
         have.
         """
         self._check_called(job_id)
-        self._targets.answer(job_id, Answer(status, body, headers or {}, code), times)
+        self._targets.answer(job_id, Answer(status, body, headers or {}, code, log), times)
 
     def _job(self, job_id: str) -> Job:
         """Return a job. Raises ValueError if there is none with this id."""

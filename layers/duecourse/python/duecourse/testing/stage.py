@@ -24,7 +24,7 @@ from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.executions import MemoryExecutions, event_of
 from duecourse.testing.faults import around
 from duecourse.testing.metrics import MemoryMetrics
-from duecourse.testing.outbox import Announced, RecordedEvents, RecordedPings, StoredResults
+from duecourse.testing.outbox import Announced, RecordedEvents, RecordedPings, StoredLogs, StoredResults
 from duecourse.testing.stores import MemoryStores, Stores
 from duecourse.testing.targets import Targets
 from duecourse.testing.wheel import Held, Wheel
@@ -133,7 +133,7 @@ class Stage:
             mark, tenant_reports, runs_in_progress, run_count_store: stores.
         executions: the executions that calls have started.
         run_counts: the counts of runs that are not yet written.
-        notices, bus, results, pinger: the other output of the stage.
+        notices, bus, results, logs, pinger: the other output of the stage.
 
     """
 
@@ -149,6 +149,7 @@ class Stage:
         self.notices = Announced()
         self.bus = RecordedEvents()
         self.results = StoredResults()
+        self.logs = StoredLogs(clock)
         self.pinger = RecordedPings()
         stores = MemoryStores() if tables is None else tables
         self.jobs = stores.job_store(clock, settings.shards)
@@ -197,6 +198,7 @@ class Stage:
         wiring.alarms, wiring.tasks, wiring.metrics = NoAlarms(), NoTasks(), self._metrics
         wiring.public_keys = NoKeys()
         wiring.notices, wiring.bus, wiring.results = self.notices, self.bus, self.results
+        wiring.log_store = self.logs
         wiring.trends, wiring.pinger = self.trends, self.pinger
         wiring.run_count_store, wiring.run_counts = self.run_count_store, self.run_counts
         return wiring

@@ -15,7 +15,7 @@ from duecourse.adapters.targets.invocation import kept
 from duecourse.domain.jobs.job import Completion
 from duecourse.domain.runs.rendering import render_document, render_target
 from duecourse.domain.targets.kinds import target_document, type_of
-from duecourse.domain.targets.targets import Failed, HttpTarget, OAuth, Outcome, Returned, Target
+from duecourse.domain.targets.targets import Failed, HttpTarget, LambdaTarget, OAuth, Outcome, Returned, Target
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Clock, SecretUnknownError
 from duecourse.testing.executions import execution_of
@@ -57,13 +57,14 @@ class Answer:
 
     A status of 2xx is a success, unless the job's target expects other statuses. `body` is JSON or text. Targets other
     than HTTP fail with a status of 400 or more; `code` is then the error code for the job's retry rules (an AWS error
-    code, or the type of a function's exception).
+    code, or the type of a function's exception). `log` is the end of a Lambda function's log.
     """
 
     status: int = 200
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
     code: str = "error"
+    log: str = ""
 
 
 Handler = Callable[[TargetCall], Any]
@@ -168,11 +169,12 @@ class Targets:
             return http.call(call, target)
         render_target(target, call.values)
         given = self._answered(call, {})
+        log = given.log or None if isinstance(target, LambdaTarget) and target.log else None
         if given.status < 400:
             started = execution_of(call) if call.job.completion is Completion.END else None
-            return Returned(kept(given.status, orjson.dumps(given.body), json=True), started)
+            return Returned(kept(given.status, orjson.dumps(given.body), json=True), started, log)
         said = f"{type_of(target)} target failed: {given.body if given.body is not None else given.status}"
-        return Failed(said, code=given.code)
+        return Failed(said, code=given.code, log=log)
 
     def _answered(self, call: Call, headers: Mapping[str, str]) -> Answer:
         run = call.run

@@ -68,6 +68,7 @@ class Handler:
             return
         with keeper:
             report = self._perform(run)
+            keeper.finish_log(self.pause)
             if run.token is None:
                 done_with = self._settle(received, run, report)
             else:

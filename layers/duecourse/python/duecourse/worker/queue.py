@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from duecourse.worker.log import RunLog
+
 log = logging.getLogger("duecourse.worker")
 
 
@@ -20,6 +22,8 @@ class TaskMessage:
 
     body: str = field(repr=False)
     receipt: str = field(repr=False)
+    deliveries: int = 1
+    """How often the message was received. Each delivery of an attempt has a log of its own."""
 
 
 class TaskQueue(Protocol):
@@ -58,9 +62,11 @@ class SqsTaskQueue:
             MaxNumberOfMessages=1,
             VisibilityTimeout=hidden_seconds,
             WaitTimeSeconds=wait_seconds,
+            AttributeNames=["ApproximateReceiveCount"],
         )
         for message in answer.get("Messages", ()):
-            return TaskMessage(message["Body"], message["ReceiptHandle"])
+            count = int(message.get("Attributes", {}).get("ApproximateReceiveCount", 1))
+            return TaskMessage(message["Body"], message["ReceiptHandle"], count)
         return None
 
     def hide(self, received: TaskMessage, seconds: int) -> None:
@@ -132,6 +138,7 @@ class WorkerRun:
     beat: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
     said: Said = field(default_factory=Said, repr=False, compare=False)
     wake: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
+    logged: RunLog = field(default_factory=RunLog, repr=False, compare=False)
 
     def heartbeat(self) -> None:
         """Send a heartbeat now and update `cancelled`. The worker also sends heartbeats automatically."""
@@ -149,6 +156,15 @@ class WorkerRun:
         waits = self.said.unsent  # the thread knows, so that a loop does not wake it each time
         self.said.last = (float(done), text)
         if self.said.unsent and not waits:
+            self.wake()
+
+    def log(self, text: str, *, end: str = "\n") -> None:
+        """Add a line to the log of the run. Another thread sends it within a few seconds, and the rest of the log
+        before the result. Up to 6 MB are kept. Without a callback token, the line is written to the worker's own log.
+        """
+        if self.token is None:
+            log.info("run %s: %s", self.run_id, ascii(text)[1:-1])
+        elif self.logged.add(text + end):
             self.wake()
 
 

@@ -401,6 +401,13 @@ def _fifo(group: str | None, info: ValidationInfo, holder: str) -> str | None:
     return group
 
 
+def _only_sync(log: bool, info: ValidationInfo) -> bool:
+    """Return the flag unchanged. Raises an error if the call does not wait for the function."""
+    if log and info.data.get("mode") == "async":
+        raise refuse("is allowed only with mode: sync, because an asynchronous call returns no log; remove it")
+    return log
+
+
 class LambdaTargetBody(Body):
     """A Lambda function of the stage's own account and region."""
 
@@ -412,6 +419,10 @@ class LambdaTargetBody(Body):
         | None,
         Field(description="The version or alias to call. Durable functions require one."),
     ] = None
+    log: Annotated[
+        Annotated[bool, AfterValidator(_only_sync)],
+        Field(description="Store the end of the function's log (4 KB) with each attempt. Only with `mode: sync`."),
+    ] = False
 
 
 class SqsTargetBody(Body):

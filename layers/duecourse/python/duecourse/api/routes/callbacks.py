@@ -25,10 +25,12 @@ from duecourse.api.refusals import bad_token
 from duecourse.api.request import Request
 from duecourse.api.routes.runs import accepted, run_id_in
 from duecourse.domain.runs.callbacks import CallbackToken, ProgressReport, TokenError, read_token
+from duecourse.domain.runs.logs import MAX_DELIVERIES, MAX_PORTION_BYTES
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.runs.workers import MAX_WORKER, WORKER_PATTERN
 from duecourse.domain.targets.targets import MAX_RETRY_AFTER_SECONDS
 from duecourse.usecases.runs.commands import DEFAULT_CODE, Callbacks, ReportedFailure
+from duecourse.usecases.runs.logs import LogWriter
 
 MAX_RESULT_BYTES = 200 * 1024
 MAX_ERROR = 2000
@@ -65,6 +67,10 @@ class CallbackApi(Protocol):
     @property
     def callbacks(self) -> Callbacks:
         """Heartbeats, completions and failures."""
+
+    @property
+    def log_writer(self) -> LogWriter:
+        """The writer of logs."""
 
 
 def _code(code: str) -> str:
@@ -109,6 +115,33 @@ class FailBody(Body):
     retryable: bool | None = None
     retry_after: Annotated[float | None, Field(ge=0, le=MAX_RETRY_AFTER_SECONDS)] = None
     worker: WorkerName = None
+
+
+class LogBody(Body):
+    """A portion of the log of the work. The caller numbers the portions of an attempt."""
+
+    text: Annotated[str, Field(min_length=1, description="At most 64 KB in UTF-8, without NUL.")]
+    number: Annotated[
+        int,
+        Field(ge=1, le=999_999, description="From 1. A portion replaces the portion with the same number."),
+    ] = 1
+    delivery: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=MAX_DELIVERIES,
+            description=(
+                "How often a queue has delivered the message of the attempt. Portions of different deliveries do not "
+                "replace each other."
+            ),
+        ),
+    ] = 1
+
+
+class LogStoredAnswer(TypedDict):
+    """Whether the portion was stored; otherwise the log is full."""
+
+    stored: bool
 
 
 class HeartbeatAnswer(TypedDict):
@@ -210,6 +243,38 @@ def _noted(api: CallbackApi, run: Run, worker: str | None, answer: Answer) -> An
     if error is None:
         return replace(answer, facts=facts)
     return replace(answer, facts={**facts, "worker_not_noted": error}, counts={"WorkersNotNoted": 1})
+
+
+@route(
+    "POST",
+    "/v1/runs/<run_id>/log",
+    "callbacks",
+    {200: LogStoredAnswer},
+    body=LogBody,
+    problems=("invalid-command",),
+    run_token=True,
+    only_for=frozenset(),
+)
+def append_run_log(api: CallbackApi, request: Request, parameters: Mapping[str, str]) -> Answer:
+    """Append to the log of a run.
+
+    Stores a portion of the log of the current attempt, before the attempt ends. Send a growing portion again under the
+    same number until it has 64 KB, and then start the next one: of each delivery, the first 100 portions are stored.
+    After that, the log ends with a line that says so, and `stored` is false. Callback tokens in the text are replaced
+    by `***`.
+    """
+    run_id, token = run_id_in(parameters), _token(request)
+    run = api.callbacks.admitted(run_id, token)
+    body = read_body(request, LogBody, more=_log_faults)
+    stored = api.log_writer.append(run, body.delivery, body.number, body.text)
+    facts = {"tenant": run.tenant, "run_id": run_id, "attempt": run.attempt, "number": body.number, "stored": stored}
+    return Answer(HTTPStatus.OK, "log_appended", LogStoredAnswer(stored=stored), facts=facts)
+
+
+def _log_faults(value: Mapping[str, Any]) -> Iterator[FieldFault]:
+    if (size := len(str(value["text"]).encode())) > MAX_PORTION_BYTES:
+        remedy = "send the rest as the next portion"
+        yield FieldFault(f"has {size} bytes; at most {MAX_PORTION_BYTES} are allowed: {remedy}", "/text")
 
 
 def _token(request: Request) -> CallbackToken:

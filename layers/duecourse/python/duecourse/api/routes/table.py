@@ -18,6 +18,7 @@ from duecourse.api.routes import (  # noqa: F401
     operations,
     pausing,
     rescheduling,
+    run_log,
     runs,
     service,
     spreading,

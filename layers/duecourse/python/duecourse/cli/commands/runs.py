@@ -1,4 +1,4 @@
-"""`duecourse runs`: list, show, tail, cancel, redrive, discard and rerun."""
+"""`duecourse runs`: list, show, logs, tail, cancel, redrive, discard and rerun."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from duecourse.cli.commands.options import (
     yes_option,
 )
 from duecourse.cli.commands.runs_cancel import cancel, each_run, requested
+from duecourse.cli.commands.runs_logs import logs
 from duecourse.cli.commands.runs_reschedule import reschedule
 from duecourse.cli.commands.runs_tail import tail
 from duecourse.cli.commands.watch import job_of, watch
@@ -328,5 +329,6 @@ def rerun(
 
 runs.add_command(cancel)
 runs.add_command(reschedule)
+runs.add_command(logs)
 runs.add_command(tail)
 runs.add_command(watch)

@@ -130,8 +130,9 @@ def resume(tenant: str, stage: str, as_json: bool) -> None:
 def export(tenant: str, folder: Path, stage: str, as_json: bool) -> None:
     """Export all data of a tenant to files.
 
-    Jobs, workflows, runs, changes and archived runs are JSON documents, one per line; large results are files. Secrets
-    are listed without their values. Suspend the tenant first, so that nothing changes during the export.
+    Jobs, workflows, runs, changes and archived runs are JSON documents, one per line; large results and the logs of
+    runs are files. Secrets are listed without their values. Suspend the tenant first, so that nothing changes during
+    the export.
     """
     from duecourse.cli.tenants.exporting import export as act
 

@@ -23,7 +23,7 @@ from duecourse.checks.tenants import (
 )
 from duecourse.cli.output.documents import ErasedTenant, utc
 from duecourse.cli.secrets import StoredSecrets
-from duecourse.cli.tenants.objects import Objects
+from duecourse.cli.tenants.objects import OWN, Objects
 from duecourse.cli.tenants.place import BATCH, MAX_WAIT_SECONDS, MIN_WAIT_SECONDS, Item, Place, packed
 from duecourse.cli.tenants.suspending import close
 from duecourse.limits import EVERY_TENANT, TENANT_IN_PREFIX
@@ -35,7 +35,7 @@ RECORD = "ERASURE#"
 
 LEFT = (
     "messages in the queues name jobs and runs for up to 14 days, and are dropped",
-    "logs name jobs and runs until they expire (log_retention_days)",
+    "logs of functions name jobs and runs until they expire (log_retention_days)",
     "point-in-time recovery of the tables contains the tenant for up to 35 days; after a restore, erase it again",
     "backups and exports of your own",
     "the item that keeps the tenant closed for 15 days, and the record of this erasure for 400 days",
@@ -67,7 +67,8 @@ def counted(place: Place) -> Counter[str]:
         for items in place.pages(table, only_keys=True):
             found.update(kind_of(item["SK"]["S"]) for item in items if not _stays(item))
     objects = Objects(place)
-    found["results"] = sum(1 for _ in objects.of_results())
+    for kind in OWN:
+        found[kind] = sum(1 for _ in objects.of_tenant(kind))
     found["archived runs"] = sum(1 for _ in objects.rows())
     found["secrets"] = sum(1 for _ in secrets_of_tenant(place).all())
     found["accounts"] = len(_accounts(place))
@@ -131,7 +132,8 @@ def _pass(place: Place) -> Counter[str]:
                 list(threads.map(partial(_delete, place, table), some))
             found.update(kind_of(item["SK"]["S"]) for item in keys)
     objects = Objects(place)
-    found["results"] = objects.delete(objects.results, [*objects.of_results()])
+    for kind in OWN:
+        found[kind] = objects.delete(objects.results, [*objects.of_tenant(kind)])
     found["archived runs"] = objects.erase_rows()
     secrets = secrets_of_tenant(place)
     for secret in [*secrets.all()]:

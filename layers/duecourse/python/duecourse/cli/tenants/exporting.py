@@ -1,8 +1,8 @@
 """Exports everything of a tenant into files.
 
 `jobs.ndjson`, `runs.ndjson` and so on have one JSON document per line: an item of the tables with its key. Documents
-that the tables store as text are written as JSON. `results/` has the large results, `archive.ndjson` the archived runs,
-and `export.json`, which is written last, the counts. Secrets are listed by name.
+that the tables store as text are written as JSON. `results/` has the large results, `logs/` the logs of runs,
+`archive.ndjson` the archived runs, and `export.json`, which is written last, the counts. Secrets are listed by name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from duecourse.checks.tenants import KINDS, kind_of
 from duecourse.cli.output.documents import ExportedTenant, utc
 from duecourse.cli.tenants.erasing import secrets_of_tenant
-from duecourse.cli.tenants.objects import Objects
+from duecourse.cli.tenants.objects import OWN, Objects
 from duecourse.cli.tenants.place import Item, Place
 from duecourse.cli.terminal import CliError
 
@@ -45,13 +45,14 @@ def export(place: Place, folder: Path) -> ExportedTenant:
                     lines[kind].write(json.dumps(document(item), ensure_ascii=False) + "\n")
                     found[kind] += 1
     objects = Objects(place)
-    for version in objects.of_results():
-        if version.latest and not version.marker:
-            path = folder / version.key
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(objects.read(objects.results, version)[0])
-            found["results"] += 1
-            place.progress("results", found["results"], None)
+    for own in OWN:
+        for version in objects.of_tenant(own):
+            if version.latest and not version.marker:
+                path = folder / version.key
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(objects.read(objects.results, version)[0])
+                found[own] += 1
+                place.progress(own, found[own], None)
     with (folder / "archive.ndjson").open("wb") as archive:
         for row in objects.rows():
             archive.write(row)
@@ -60,7 +61,7 @@ def export(place: Place, folder: Path) -> ExportedTenant:
         "tenant": place.tenant,
         "stage": place.stage.name,
         "at": utc(place.now()),
-        "counts": {kind: found[kind] for kind in (*KINDS, "results", "archived runs")},
+        "counts": {kind: found[kind] for kind in (*KINDS, *OWN, "archived runs")},
         "secrets": sorted(secret.name for secret in secrets_of_tenant(place).all()),
     }
     (folder / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n")

@@ -1,4 +1,4 @@
-"""The objects of a tenant in the stage's buckets: its results, and its rows of the archive."""
+"""The objects of a tenant in the stage's buckets: its results, the logs of its runs, and its rows of the archive."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from botocore.exceptions import ClientError
 from duecourse.checks.tenants import tenant_of
 from duecourse.cli.tenants.place import Place
 from duecourse.cli.terminal import CliError
+
+OWN = ("results", "logs")
+"""The kinds of objects whose keys name their tenant: the first parts of these keys."""
 
 NUMBER = 1000
 """The maximum number of objects of one DeleteObjects (Amazon S3 API Reference, "DeleteObjects")."""
@@ -40,7 +43,7 @@ class Objects:
 
     @property
     def results(self) -> str:
-        """The bucket of results."""
+        """The bucket of results and logs."""
         return self.place.stage.outputs["ResultsBucket"]
 
     @property
@@ -60,9 +63,9 @@ class Objects:
                 return
             start = {"KeyMarker": page["NextKeyMarker"], "VersionIdMarker": page["NextVersionIdMarker"]}
 
-    def of_results(self) -> Iterator[Version]:
-        """Yield the versions of the tenant's results."""
-        return self.versions(self.results, f"results/{self.place.tenant}/")
+    def of_tenant(self, kind: str) -> Iterator[Version]:
+        """Yield the versions of the tenant's objects of one of OWN."""
+        return self.versions(self.results, f"{kind}/{self.place.tenant}/")
 
     def read(self, bucket: str, version: Version) -> tuple[bytes, str]:
         """Return the content of a version and its ETag."""

@@ -279,6 +279,7 @@ TARGETS: Mapping[str, TargetKind] = {
                 options={"sync": "Wait for its response", "async": "Start it without waiting"},
             ),
             "qualifier": TargetField(label="Version or alias", hint="Required for durable functions."),
+            "log": TargetField(label="Keep the end of its log", edited_as="flag", hint="If Duecourse waits for it."),
         },
         read=lambda document: _arguments(document) | {"mode": LambdaMode(document.get("mode", "sync"))},
         service="lambda",
@@ -292,7 +293,7 @@ TARGETS: Mapping[str, TargetKind] = {
                 arn="lambda:function:{name}:*",
             ),
         ),
-        example={"function": "duecourse-target-mail", "mode": "async", "qualifier": "live"},
+        example={"function": "duecourse-target-mail", "mode": "sync", "qualifier": "live", "log": True},
     ),
     "sqs": TargetKind(
         model=SqsTarget,

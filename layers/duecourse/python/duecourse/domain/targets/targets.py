@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -97,11 +97,14 @@ CONNECTOR_UNAVAILABLE = "connector_unavailable"
 
 @dataclass(frozen=True, slots=True)
 class LambdaTarget:
-    """A Lambda function in the stage's account and region, by name. `qualifier` is its version or alias."""
+    """A Lambda function in the stage's account and region, by name. `qualifier` is its version or alias. `log`: the end
+    of its log is stored with the run, if it is called with SYNC.
+    """
 
     function: str
     mode: LambdaMode = LambdaMode.SYNC
     qualifier: str | None = None
+    log: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,11 +231,12 @@ class Execution:
 @dataclass(frozen=True, slots=True)
 class Returned:
     """The call succeeded. `result` is the target's response (serializable as JSON, of limited size). `execution` is the
-    work that the call has started, if it can be followed until its end.
+    work that the call has started, if it can be followed until its end. `log` is the end of the target's log.
     """
 
     result: object = None
     execution: Execution | None = None
+    log: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +251,7 @@ class Failed:
     - `retry_after`: the delay (seconds) that the target requires.
     - `detail`: an AWS service's message, only for the operator's log. It contains names of accounts and resources that
       do not belong to the tenant.
+    - `log`: the end of the target's log.
     """
 
     error: str
@@ -255,6 +260,7 @@ class Failed:
     code: str = "error"
     forbidden: bool = False
     detail: str | None = None
+    log: str | None = field(default=None, repr=False)
 
 
 Outcome = Returned | Failed

@@ -122,6 +122,7 @@ if TYPE_CHECKING:
     from duecourse.stores.runs import RunStore
     from duecourse.usecases.parts import Parts
     from duecourse.usecases.standby import Standby
+    from duecourse.usecases.worker.logs import CallLogs
 
 MAX_DECISIONS = 6
 """How often the decision about a message is repeated after a condition failed. Each failure means that another writer
@@ -518,6 +519,7 @@ class Starter:
     requeue: Requeue
     forwarder: Forwarder
     rules: WorkerRules
+    call_logs: Callable[[], CallLogs]
 
     def start(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None = None) -> Disposition | Conflict:
         """Start the attempt, or defer it. For a step, `turn` is the decision of the workflow's run about it."""
@@ -685,7 +687,10 @@ class Starter:
             self.transitions.follow(item, run, outcome)
         self._record_outcome(item, admitted, outcome)
         self._pause_key(item, admitted, job, outcome)
-        return self.transitions.finish(replace(item, places=admitted.places), run, job, outcome)
+        done = self.transitions.finish(replace(item, places=admitted.places), run, job, outcome)
+        if outcome.log is not None:
+            self.call_logs().keep(run, outcome.log, item.report, until=item.context.lease_until)
+        return done
 
     def _record_outcome(self, item: WorkItem, admitted: Admitted, outcome: Outcome) -> None:
         """Record the outcome at the gates. A failure here must not affect the run: the end of its attempt is not

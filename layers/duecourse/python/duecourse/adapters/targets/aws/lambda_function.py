@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+from dataclasses import replace
 from functools import partial
 
 import orjson
@@ -59,12 +61,14 @@ class LambdaCaller(ServiceCaller):
             InvocationType="RequestResponse",
             Payload=orjson.dumps(run_event(call)),
             **_qualified(target),
+            **({"LogType": "Tail"} if target.log else {}),
         )
         with answer["Payload"] as stream:
             body: bytes = stream.read(READ_BYTES + 1)
+        log = _tail(answer.get("LogResult"))
         if word := answer.get("FunctionError"):
-            return _raised(name, str(word), body)
-        return Returned(kept(answer["StatusCode"], body, json=True, redaction=redaction_of(call)))
+            return replace(_raised(name, str(word), body), log=log)
+        return Returned(kept(answer["StatusCode"], body, json=True, redaction=redaction_of(call)), log=log)
 
     def _tell(self, call: Call, target: LambdaTarget, deadline: Deadline) -> Outcome:
         durable = call.job.completion is Completion.END
@@ -87,6 +91,11 @@ class LambdaCaller(ServiceCaller):
 
 def _qualified(target: LambdaTarget) -> dict[str, str]:
     return {} if target.qualifier is None else {"Qualifier": target.qualifier}
+
+
+def _tail(encoded: str | None) -> str | None:
+    """Return the end of a function's log, of at most 4 KB (AWS Lambda API Reference, "Invoke": LogResult)."""
+    return None if not encoded else b64decode(encoded).decode("utf-8", "replace") or None
 
 
 def _raised(name: str, word: str, body: bytes) -> Failed:

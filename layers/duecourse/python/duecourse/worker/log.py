@@ -1,0 +1,118 @@
+"""The log that a task writes: the text that was not sent yet, in the portions that the API stores.
+
+A portion that is not full is sent again with more text, which replaces it. After a request without a response, the same
+text is sent again, and further text follows in the next portion: a late request can then not replace a longer text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from threading import Lock
+
+PORTION_BYTES = 64 * 1024
+"""The API's limit for the size of a portion in UTF-8."""
+MAX_WAITING_BYTES = 1024 * 1024
+"""The maximum size of the text that waits to be sent. The API may be unreachable while a task writes."""
+MAX_DELIVERIES = 10
+"""The API's limit for the number of deliveries of a message."""
+
+_CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Characters without a meaning in a log. JSON needs six bytes for most of them, and the API rejects some."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogPortion:
+    """A portion to send."""
+
+    number: int
+    text: str
+
+
+class RunLog:
+    """Collects the text of a log. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._waiting = bytearray()
+        self._current = b""
+        self._number = 1
+        self._sent = True
+        self._repeats = False
+        self._lost = 0
+        self._ended = False
+
+    def add(self, text: str) -> bool:
+        """Add text. Return whether nothing waited before."""
+        data = _CONTROLS.sub("\ufffd", text).encode()
+        with self._lock:
+            idle = self._sent and not self._waiting
+            if self._ended or not data:
+                return False
+            if len(self._waiting) + len(data) > MAX_WAITING_BYTES:
+                self._lost += len(data)
+            else:
+                self._note_lost()
+                self._waiting += data
+            return idle
+
+    @property
+    def unsent(self) -> int:
+        """The number of bytes that were added and not sent."""
+        with self._lock:
+            return 0 if self._ended else len(self._waiting) + self._lost + (0 if self._sent else len(self._current))
+
+    def portion(self) -> LogPortion | None:
+        """Return what to send next; None if everything was sent."""
+        with self._lock:
+            if self._ended:
+                return None
+            if not self._repeats:
+                self._fill()
+            return None if self._sent else LogPortion(self._number, self._current.decode())
+
+    def stored(self) -> None:
+        """Note that the API has stored the portion."""
+        with self._lock:
+            self._sent = True
+            if self._repeats:
+                self._next()
+
+    def unanswered(self) -> None:
+        """Note that it is unknown whether the API has stored the portion: it must be sent again unchanged."""
+        with self._lock:
+            self._repeats = True
+
+    def end(self) -> None:
+        """Drop what was not sent, and what is added later."""
+        with self._lock:
+            self._ended = True
+
+    def _fill(self) -> None:
+        self._note_lost()
+        room = PORTION_BYTES - len(self._current)
+        if self._waiting and self._sent and len(_beginning(self._waiting, room)) == 0:
+            self._next()
+            room = PORTION_BYTES
+        if taken := _beginning(self._waiting, room):
+            self._current += taken
+            del self._waiting[: len(taken)]
+            self._sent = False
+
+    def _next(self) -> None:
+        self._number, self._current, self._sent, self._repeats = self._number + 1, b"", True, False
+
+    def _note_lost(self) -> None:
+        if self._lost and len(self._waiting) < MAX_WAITING_BYTES // 2:
+            self._waiting += f"[{self._lost} bytes were not kept, because the API could not be reached]\n".encode()
+            self._lost = 0
+
+
+def _beginning(data: bytearray, most: int) -> bytes:
+    """Return the first `most` bytes, or fewer so that no character of the UTF-8 text is divided."""
+    if len(data) <= most:
+        return bytes(data)
+    end = max(most, 0)
+    while end and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return bytes(data[:end])

@@ -1,0 +1,246 @@
+"""The log that a task writes: what a worker sends of it, and when."""
+
+import json
+import logging
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duecourse.worker.keeper import Keeper
+from duecourse.worker.log import MAX_WAITING_BYTES, PORTION_BYTES, RunLog
+from duecourse.worker.queue import TaskMessage, WorkerRun, read_run
+from duecourse.worker.rhythm import LAST_LOG_FAILURES, LAST_LOG_SECONDS, LOG_SECONDS
+from tests.support.examples import examples
+from tests.support.worker import BAD_TOKEN, EVENT, OVER, Api, Clock, MemoryQueue, without_callback, worker
+
+BODY = json.dumps(EVENT)
+BUSY = (503, {"type": "/problems/busy", "title": "Service Unavailable"})
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+@pytest.fixture
+def queue() -> MemoryQueue:
+    return MemoryQueue(BODY)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def kept(api: Api, clock: Clock) -> tuple[WorkerRun, Keeper]:
+    run = read_run(BODY)
+    keeper = Keeper(MemoryQueue(), TaskMessage(BODY, BODY), run, api.client, hidden_seconds=60, clock=clock)
+    keeper.tick()
+    return run, keeper
+
+
+def portion(text: str, number: int = 1, delivery: int = 1) -> dict[str, object]:
+    return {"text": text, "number": number, "delivery": delivery}
+
+
+def test_log_lines_are_sent_before_the_result(queue: MemoryQueue, api: Api) -> None:
+    def task(run: WorkerRun) -> int:
+        run.log("one")
+        run.log("two", end="")
+        return 1
+
+    worker(queue, api, task).run_once()
+    assert [said for said in api.said if said[0] != "heartbeat"] == [
+        ("log", portion("one\ntwo")),
+        ("complete", {"result": 1}),
+    ]
+
+
+def test_log_of_a_task_that_fails_is_sent_before_the_failure(queue: MemoryQueue, api: Api) -> None:
+    def task(run: WorkerRun) -> None:
+        run.log("one")
+        raise ValueError("no")
+
+    worker(queue, api, task).run_once()
+    assert [word for word, _ in api.said if word != "heartbeat"] == ["log", "fail"]
+
+
+def test_log_without_lines_costs_no_request(queue: MemoryQueue, api: Api) -> None:
+    worker(queue, api, lambda run: 1).run_once()
+    assert api.logs == []
+
+
+def test_log_lines_are_sent_together_every_few_seconds_and_the_portion_grows(api: Api, clock: Clock) -> None:
+    run, keeper = kept(api, clock)
+    run.log("one")
+    run.log("two")
+    assert keeper.tick() == LOG_SECONDS
+    assert api.logs == []
+    clock.now += LOG_SECONDS
+    keeper.tick()
+    run.log("three")
+    assert keeper.tick() == LOG_SECONDS
+    clock.now += LOG_SECONDS
+    keeper.tick()
+    assert api.logs == [portion("one\ntwo\n"), portion("one\ntwo\nthree\n")]
+    clock.now += LOG_SECONDS
+    keeper.tick()
+    assert len(api.logs) == 2, "nothing new, no request"
+
+
+def test_log_wakes_the_thread_only_for_the_first_of_several_lines(api: Api) -> None:
+    woken: list[int] = []
+    run = replace(read_run(BODY), wake=lambda: woken.append(1))
+    for _ in range(100):
+        run.log("line")
+    assert woken == [1]
+
+
+def test_log_that_is_long_is_sent_in_portions(queue: MemoryQueue, api: Api) -> None:
+    lines = ["\N{SNOWMAN}" * 999 + str(number) for number in range(100)]
+
+    def task(run: WorkerRun) -> None:
+        for line in lines:
+            run.log(line)
+
+    worker(queue, api, task).run_once()
+    assert [each["number"] for each in api.logs] == [1, 2, 3, 4, 5]
+    assert all(len(each["text"].encode()) <= PORTION_BYTES for each in api.logs)
+    assert "".join(each["text"] for each in api.logs) == "".join(f"{line}\n" for line in lines)
+
+
+@examples(100)
+@given(
+    st.lists(st.text("ab\n\xe9\N{SNOWMAN}\U0001f600", max_size=30).map(lambda text: text * 1000), max_size=12),
+    st.lists(st.booleans(), max_size=60),
+)
+def test_log_that_is_stored_is_complete_whatever_responses_are_lost(texts: list[str], lost: list[bool]) -> None:
+    log, stored, late = RunLog(), dict[int, str](), list[tuple[int, str]]()
+    pending = list(texts)
+    while pending or log.unsent:
+        if pending:
+            log.add(pending.pop(0))
+        if (found := log.portion()) is None:
+            continue
+        assert len(found.text.encode()) <= PORTION_BYTES
+        if lost and lost.pop():
+            late.append((found.number, found.text))  # arrives at the end, after all others
+            log.unanswered()
+        else:
+            stored[found.number] = found.text
+            log.stored()
+    for number, text in late:
+        stored[number] = text
+    assert "".join(stored[number] for number in sorted(stored)) == "".join(texts)
+
+
+def test_log_portion_without_a_response_is_sent_again_unchanged(api: Api, clock: Clock) -> None:
+    run, keeper = kept(api, clock)
+    api.will("log", None, BUSY)
+    run.log("one")
+    for line in ("two", "three", None):
+        clock.now += LOG_SECONDS
+        keeper.tick()
+        if line:
+            run.log(line)
+    clock.now += LOG_SECONDS
+    keeper.tick()
+    assert api.logs == [portion("one\n"), portion("one\n"), portion("one\n"), portion("two\nthree\n", 2)]
+
+
+def test_log_delays_the_result_only_for_a_bounded_time(queue: MemoryQueue, api: Api, clock: Clock, caplog) -> None:
+    api.will("log", *[None] * 50)
+
+    def task(run: WorkerRun) -> int:
+        run.log("one")
+        return 1
+
+    with caplog.at_level(logging.WARNING):
+        worker(queue, api, task, clock).run_once()
+    assert len(api.logs) == LAST_LOG_FAILURES
+    assert sum(clock.pauses) < LAST_LOG_SECONDS
+    assert api.reports == [("complete", {"result": 1})]
+    assert "the last 4 bytes of its log were not sent" in caplog.text
+
+
+def test_log_that_is_slow_to_send_is_ended_after_a_few_seconds(api: Api, clock: Clock, caplog) -> None:
+    run, keeper = kept(api, clock)
+    for _ in range(10):
+        run.log("x" * PORTION_BYTES, end="")
+    real = api.client.append_run_log
+
+    def slow(*words, **named):
+        clock.now += 4
+        return real(*words, **named)
+
+    api.client.append_run_log = slow  # type: ignore[method-assign]
+    with caplog.at_level(logging.WARNING):
+        keeper.finish_log(clock.pause)
+    assert len(api.logs) == 3
+    assert f"the last {7 * PORTION_BYTES} bytes" in caplog.text
+
+
+@pytest.mark.parametrize("answer", [OVER, BAD_TOKEN])
+def test_log_of_an_attempt_that_is_over_stops_the_work(api: Api, clock: Clock, answer: tuple[int, object]) -> None:
+    run, keeper = kept(api, clock)
+    api.will("log", answer)
+    run.log("one")
+    keeper.finish_log(clock.pause)
+    assert (keeper.over(), run.cancelled.is_set(), run.logged.unsent) == (True, True, 0)
+
+
+@pytest.mark.parametrize(
+    "answer", [(404, {"title": "Not Found"}), (413, {"title": "too large"}), (200, {"stored": False})]
+)
+def test_log_that_the_api_does_not_keep_is_dropped_and_the_work_goes_on(
+    queue: MemoryQueue, api: Api, caplog, answer: tuple[int, object]
+) -> None:
+    api.will("log", answer)
+
+    def task(run: WorkerRun) -> int:
+        run.log("one")
+        return 1
+
+    with caplog.at_level(logging.WARNING):
+        worker(queue, api, task).run_once()
+    assert (len(api.logs), api.reports) == (1, [("complete", {"result": 1})])
+    assert "further lines of its log are not kept" in caplog.text
+
+
+def test_log_of_each_delivery_of_a_message_is_kept_apart(api: Api) -> None:
+    worker(MemoryQueue(BODY, deliveries=3), api, lambda run: run.log("again")).run_once()
+    assert api.logs == [portion("again\n", delivery=3)]
+
+
+def test_log_of_a_message_that_was_received_too_often_is_not_kept(api: Api, caplog) -> None:
+    with caplog.at_level(logging.WARNING):
+        worker(MemoryQueue(BODY, deliveries=11), api, lambda run: run.log("again")).run_once()
+    assert api.logs == []
+    assert "its message was received 11 times" in caplog.text
+
+
+def test_log_of_a_run_without_a_token_is_in_the_log_of_the_worker(api: Api, caplog) -> None:
+    with caplog.at_level(logging.INFO):
+        worker(MemoryQueue(without_callback()), api, lambda run: run.log("two\nlines")).run_once()
+    assert api.logs == []
+    assert r"run invoices.20261121T064700Z: two\nlines" in caplog.text
+
+
+def test_log_names_the_text_that_did_not_fit_while_the_api_was_unreachable() -> None:
+    log = RunLog()
+    for _ in range(20):
+        log.add("x" * PORTION_BYTES)
+    texts = []
+    while (found := log.portion()) is not None:
+        texts.append(found.text)
+        log.stored()
+    assert len(texts) == 17
+    assert texts[-1] == f"[{4 * PORTION_BYTES} bytes were not kept, because the API could not be reached]\n"
+    assert sum(map(len, texts[:-1])) == MAX_WAITING_BYTES
+
+
+def test_log_replaces_characters_that_the_api_does_not_accept(queue: MemoryQueue, api: Api) -> None:
+    worker(queue, api, lambda run: run.log("a\0b\ud800c\x1b[31md\te\r")).run_once()
+    assert api.logs == [portion("a\ufffdb\ufffdc\x1b[31md\te\r\n")]
