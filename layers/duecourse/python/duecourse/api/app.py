@@ -13,9 +13,9 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from duecourse.api.answers import Answering
 from duecourse.api.api import Answer, Api, Route, admit, charge, check_route
 from duecourse.api.identity import admitted
-from duecourse.api.keyed import admitted_by_key, check_key, without_prefix
+from duecourse.api.keyed import admitted_by_key, check_key
 from duecourse.api.refusals import refusal
-from duecourse.api.routes.keys import opened
+from duecourse.api.routes.keys import BY_KEY, opened
 from duecourse.api.routes.table import ROUTES
 from duecourse.domain.tenants.rate import Budget
 from duecourse.limits import API_SECONDS
@@ -46,9 +46,11 @@ class Application(Answering):
         """Return the response to one request. Before that, write the counts of runs that are due."""
         counts, report = self._api.run_counts, Report()
         deadline = counts.clock.now() + API_SECONDS
-        keyed = without_prefix(event)
-        self._keyed = keyed is not None
-        response = super().__call__(event if keyed is None else keyed, context)
+        path = event["rawPath"]  # which also decides the route
+        self._keyed = path.startswith(f"{BY_KEY}/")
+        if self._keyed:
+            event = event | {"rawPath": path.removeprefix(BY_KEY)}
+        response = super().__call__(event, context)
         counts.write(report, deadline)
         if report.events:
             log_events(report, self._logger)

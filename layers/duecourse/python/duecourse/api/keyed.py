@@ -1,33 +1,21 @@
 """Requests to the routes of the API with an API key instead of a token.
 
-Their paths begin with BY_KEY: `/key/v1/jobs`. API Gateway has no authorizer for these paths
+Their paths begin with `/key` (`routes.keys.BY_KEY`): `/key/v1/jobs`. API Gateway has no authorizer for these paths
 (`infra/functions/api.py`), so the function reads the key from the header `Authorization: Bearer <key>`. For all other
 paths, the authorizer decides before the function runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from duecourse.api.identity import Principal, insufficient_scope, permitted
-from duecourse.api.routes.keys import BY_KEY, bearer, key_problems
+from duecourse.api.routes.keys import bearer, key_problems
 from duecourse.usecases.runs.api_keys import ApiKeyScopeError
 
 if TYPE_CHECKING:
     from duecourse.api.api import Api, Route
     from duecourse.api.request import Request
-
-
-def without_prefix(event: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the event of API Gateway with the path of its route; None if the path does not begin with BY_KEY."""
-    context = event.get("requestContext") or {}
-    http = context.get("http") or {}
-    path = str(http.get("path") or "")
-    if not path.startswith(f"{BY_KEY}/"):
-        return None
-    own = path.removeprefix(BY_KEY)
-    return {**event, "rawPath": own, "requestContext": {**context, "http": {**http, "path": own}}}
 
 
 def admitted_by_key(api: Api, request: Request, route: Route) -> Request:

@@ -354,13 +354,11 @@ def key_problems() -> Iterator[None]:
         limit = f"{error.key.requests_per_minute} requests per minute are allowed with this key"
         raise later("too-many-requests", f"Too many requests: {limit}. Try again in {seconds} s.", seconds) from None
     except ApiKeyScopeError as error:
-        scope = error.key.scope
-        if scope.startswith(RUNS):
-            detail = f"The API key has the scope {scope}, and is only for POST /v1/hooks; use a key with other scopes."
+        if not error.key.scopes:  # the holder of the URL of a signed key does not learn its job
+            detail = "The API key has the scope run:JOB, and is only for POST /v1/hooks; use a key with other scopes."
             raise insufficient_scope(detail, frozenset({READ, WRITE})) from None
-        detail = (
-            f"A trigger needs an API key with the scope run:JOB; this key has {scope}, for paths below {BY_KEY}/v1."
-        )
+        own = f"this key has {error.key.scope}, for paths below {BY_KEY}/v1"
+        detail = f"A trigger needs an API key with the scope run:JOB; {own}."
         raise insufficient_scope(detail, frozenset({"run:JOB"})) from None
 
 

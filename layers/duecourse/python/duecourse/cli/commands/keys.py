@@ -23,7 +23,6 @@ def keys() -> None:
 @keys.command(cls=Command, example="duecourse keys create --scope jobs:read --tag team-a --days 365")
 @click.option(
     "--scope",
-    "scopes",
     required=True,
     multiple=True,
     metavar="SCOPE",
@@ -46,7 +45,7 @@ def keys() -> None:
 )
 @named_options
 def create(
-    scopes: tuple[str, ...],
+    scope: tuple[str, ...],
     tags: tuple[str, ...],
     description: str | None,
     days: int | None,
@@ -64,10 +63,10 @@ def create(
 
     Commands use the key in DUECOURSE_API_KEY instead of a token.
     """
-    scope = " ".join(f"{each}:tag={tag}" for each in scopes for tag in tags) or " ".join(scopes)
+    permitted = " ".join(f"{each}:tag={tag}" for each in scope for tag in tags) or " ".join(scope)
     with connected(api, sign) as client:
         made = client.create_key(
-            scope,
+            permitted,
             description=description,
             expires_in_days=days,
             requests_per_minute=per_minute,
