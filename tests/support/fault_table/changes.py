@@ -5,11 +5,11 @@ from functools import partial
 
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Overlap
-from duecourse.domain.runs.api_keys import ApiKey
+from duecourse.domain.runs.api_keys import ApiKey, KeyText
 from duecourse.usecases.jobs.change import RequestKey
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.runs.api_keys import ApiKeyDraft, ApiKeys
-from duecourse.usecases.runs.requests import OwnPayload, RunRequest
+from duecourse.usecases.runs.requests import Later, OwnPayload, RunRequest
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import NOT_RUN, RAN, Story
 from tests.support.jobs import NOON
@@ -101,6 +101,23 @@ def _triggered(stage: Stage) -> None:
     stage.at(900)
 
 
+def _keyed(stage: Stage) -> None:
+    stage.put("0 6 * * *")
+    api, made = stage.office.api, list[tuple[ApiKey, KeyText]]()
+    draft = ApiKeyDraft("jobs:write", scopes=frozenset({"jobs:write"}))
+    request = RequestKey("d" * 64, "r" * 64)
+    stage.ask(lambda: made.append(api.api_keys.create("default", draft, by="anna", request=request)))
+    stage.at(200)
+
+    def run() -> None:
+        key, job = api.api_keys.caller(made[-1][1].text), api.manual.parts.jobs.get("default", "tick-tock")
+        assert job is not None
+        api.manual.run(job, RunRequest(key.principal, "named", "c"), None, Later(at=int(NOON) + 500))
+
+    stage.ask(run)
+    stage.at(600)
+
+
 STORIES = (
     Story(
         "paused and resumed",
@@ -157,6 +174,13 @@ STORIES = (
         "Three requests to the trigger URL of a daily job start one run after their window, at 12:13:30.",
         _triggered,
         {810: RAN},
+        job="ACTIVE",
+    ),
+    Story(
+        "key with scopes",
+        "A caller creates an API key, and requests with it that a daily job runs at 12:08:20.",
+        _keyed,
+        {500: RAN},
         job="ACTIVE",
     ),
 )
