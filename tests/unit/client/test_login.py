@@ -550,6 +550,7 @@ def test_login_api_gateway_address_is_not_signed_if_a_token_is_sent() -> None:
     ("arguments", "said"),
     [
         (["--sign", "--token", "aaa.bbb.ccc"], "remove --sign, or --token"),
+        (["--token", "dck_acme.SECRET"], "the token is an API key; set DUECOURSE_API_KEY instead"),
         (["--token", "two words"], "the token is empty, or contains a space"),
         (["--token", "line\nbreak"], "the token is empty, or contains a space"),
     ],

@@ -28,7 +28,7 @@ from typing import Any
 import httpx
 
 from duecourse.client.login import IssuedAuth, Issuer, TokenFile, TokenMemory
-from duecourse.client.signing import Bearer, SigV4, needs_signature
+from duecourse.client.signing import KEY_BEGINS, Bearer, SigV4, needs_signature
 
 API, TOKEN, KEY, PROFILE = "DUECOURSE_API", "DUECOURSE_TOKEN", "DUECOURSE_API_KEY", "DUECOURSE_PROFILE"
 SECRET = "DUECOURSE_CLIENT_SECRET"
@@ -62,6 +62,8 @@ class Access:
         """
         if self.key:
             return None
+        if self.token and self.token.startswith(KEY_BEGINS):
+            raise ValueError(f"the token is an API key; set {KEY} instead of {TOKEN} or --token")
         if self.token:
             return Bearer(self.token)
         if self.issuer is not None and not self.sign:

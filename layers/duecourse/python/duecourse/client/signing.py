@@ -12,6 +12,8 @@ from duecourse.client.aws_session import own_session
 from duecourse.client.calls import BY_API_KEY, check_encrypted
 
 SERVICE = "execute-api"
+KEY_BEGINS = "dck_"
+"""The beginning of every API key."""
 SIGNED_HOSTS = (".amazonaws.com", ".amazonaws.com.cn")
 
 
@@ -54,8 +56,10 @@ def identified(auth: httpx.Auth | None, key: str | None) -> tuple[httpx.Auth | N
         return auth, ""
     if auth is not None:
         raise ValueError("pass an API key or another authentication, not both")
-    if not key.startswith("dck_"):
-        raise ValueError("the API key is not valid, because it does not begin with dck_; check that it is not a token")
+    if not key.startswith(KEY_BEGINS):
+        raise ValueError(
+            f"the API key is not valid, because it does not begin with {KEY_BEGINS}; check that it is not a token"
+        )
     return Bearer(key), BY_API_KEY
 
 
