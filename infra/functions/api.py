@@ -24,17 +24,20 @@ from infra.settings.domain_config import ApiDomainConfig
 from infra.stores.tables import ACTIVE_INDEX, ENDED_INDEX, STATE_INDEX, TENANT_INDEX
 
 CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "log", "complete", "fail"))
-"""The callback routes. These, HOOKS, OPEN_TO_READ and WELL_KNOWN are the routes without authorization;
-`OPEN` in `duecourse/api/routes/table.py` has all of them.
+"""The callback routes. These, HOOKS, KEYED, OPEN_TO_READ and WELL_KNOWN are the routes without authorization;
+`OPEN` in `duecourse/api/routes/table.py` has all of them but KEYED.
 """
 
 HOOKS = ("/v1/hooks", "/v1/hooks/{key}")
 """The routes that require an API key, in a header or in the path."""
 
+KEYED = "/key/v1/{proxy+}"
+"""All routes again, for API keys with scopes. The function checks the key (`duecourse/api/keyed.py`)."""
+
 OPEN_REASON = (
     "Callbacks come from targets, which have no credentials of this account. They send the callback token "
-    "of the run, and the function checks it. Triggers send an API key, which the function checks, too. Health, the "
-    "API's description and the public keys of OIDC tokens contain no data of tenants."
+    "of the run, and the function checks it. Triggers and requests below /key send an API key, which the function "
+    "checks, too. Health, the API's description and the public keys of OIDC tokens contain no data of tenants."
 )
 
 CONSOLE_PATHS = ("/console", "/console/{file+}")
@@ -120,7 +123,8 @@ class HttpApi(Construct):
     """The HTTP API for jobs and runs, with the stage's authorizer for all but a few routes.
 
     The callback routes have no authorizer in any stage: targets have no credentials for this account, and send the
-    token of their run instead. Triggers send an API key. Health and the API's description contain no data of tenants.
+    token of their run instead. Triggers, and requests below /key, send an API key. Health and the API's description
+    contain no data of tenants.
     """
 
     def __init__(self, scope: Construct, construct_id: str, parts: SharedResources) -> None:
@@ -238,6 +242,7 @@ class HttpApi(Construct):
                 (apigateway.HttpMethod.GET, (*OPEN_TO_READ, *WELL_KNOWN), function),
                 (apigateway.HttpMethod.POST, CALLBACKS, of_callbacks),
                 (apigateway.HttpMethod.POST, HOOKS, function),
+                (apigateway.HttpMethod.ANY, (KEYED,), function),
             )
             for path in paths
             for route in self.http.add_routes(path=path, methods=[method], integration=integration)
@@ -280,6 +285,7 @@ class HttpApi(Construct):
                 ("GET", OPEN_TO_READ, *opened),
                 ("POST", CALLBACKS, limits.callback_requests_per_second, limits.callback_burst),
                 ("POST", HOOKS, limits.hook_requests_per_second, limits.hook_burst),
+                ("ANY", (KEYED,), limits.hook_requests_per_second, limits.hook_burst),
                 ("GET", WELL_KNOWN, *of_keys),
                 ("GET", CONSOLE_PATHS, limits.console_requests_per_second, limits.console_burst),
             )

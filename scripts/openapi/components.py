@@ -231,7 +231,7 @@ TAGS: Mapping[str, str] = {
     "schedules": "Validation and previews of schedules.",
     "calendars": "Named lists of excluded days that jobs share.",
     "limits": "Limits of active runs, rates and circuit breakers that jobs share by a key.",
-    "keys": "API keys and trigger URLs, with which systems without a login start runs.",
+    "keys": "API keys and trigger URLs, for systems without a login.",
     "service": "The state of the service.",
 }
 """The groups of operations."""
@@ -242,7 +242,7 @@ Duecourse is a distributed job scheduler on AWS serverless services. It supports
 **Access.** A bearer token of the stage's issuer (or, on a stage with `auth: iam`, a SigV4 signature) determines the
 tenant and gives access only to the jobs of that tenant. It contains scopes: `jobs:read`, `jobs:write`, `ops`. Health
 and this document do not need authentication; targets call `heartbeat`, `complete` and `fail` with the callback token of
-the run; `/v1/hooks` requires an API key.
+the run; `/v1/hooks` requires an API key. An API key with scopes gives access to the same routes below `/key`.
 
 **Responses.** All errors are problem documents (RFC 9457) that list every invalid field; compare the last part of
 `type`, which is stable, and show `detail`. Each response has the id of its request in `x-request-id`, and in
@@ -273,7 +273,11 @@ SECURITY: dict[str, Any] = {
             "The callback token of the current attempt of a run, which its target received (X-Duecourse-Token)."
         ),
     },
-    "key": {"type": "http", "scheme": "bearer", "description": "An API key, which starts runs of one job."},
+    "key": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "An API key: with the scope run:JOB for /v1/hooks, with other scopes for the paths below /key.",
+    },
 }
 
 

@@ -13,9 +13,11 @@ from duecourse.api.answers import PageAnswer, RunAnswer, SingleRunAnswer
 from duecourse.api.api import Route
 from duecourse.api.bodies.job_answer import JobAnswer
 from duecourse.api.bodies.workflow_answer import WorkflowAnswer, WorkflowPutAnswer
+from duecourse.api.identity import OPS
 from duecourse.api.problems import STATUS, phrase
 from duecourse.api.query import PageQuery, Parameter
 from duecourse.api.routes.calendars import PutCalendarAnswer, SingleCalendarAnswer
+from duecourse.api.routes.keys import BY_KEY
 from duecourse.api.routes.table import ROUTES
 from duecourse.version import VERSION
 from scripts.openapi.components import (
@@ -38,9 +40,10 @@ Refusal = tuple[int, tuple[str, ...], bool]
 
 _BODY = ("malformed-body", "body-too-large", "unsupported-content-type")
 _AUTHORISED = (
-    "not-authenticated", "scope-missing", "bad-tenant", "tenant-suspended", "tenant-erased", "too-many-requests",
+    "not-authenticated", "bad-key", "scope-missing", "bad-tenant", "tenant-suspended", "tenant-erased",
+    "too-many-requests",
 )  # fmt: skip
-_BY_KEY = ("bad-key", "bad-signature", "tenant-suspended", "tenant-erased", "too-many-requests")
+_BY_KEY = ("bad-key", "bad-signature", "scope-missing", "tenant-suspended", "tenant-erased", "too-many-requests")
 _STATES = frozenset(
     {
         "run-ended",
@@ -76,7 +79,10 @@ def assemble(*, closed: bool = False) -> Document:
             "summary": "A distributed job scheduler that uses only AWS serverless services.",
             "description": DESCRIPTION,
         },
-        "servers": [{"url": "/", "description": "The stage that returns this document."}],
+        "servers": [
+            {"url": "/", "description": "The stage that returns this document."},
+            {"url": BY_KEY, "description": "The same routes, for API keys with scopes instead of tokens."},
+        ],
         "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
         "paths": _paths(),
         "components": {
@@ -189,7 +195,11 @@ def _security(route: Route) -> list[Document]:
         return [{"run": []}]
     if route.by_key and "<key>" not in route.path:
         return [{"key": []}]
-    return [*({"token": [scope]} for scope in sorted(route.scopes)), {"signature": []}] if route.scopes else []
+    if not route.scopes:
+        return []
+    by_key = () if route.without_keys else sorted(route.scopes - {OPS})
+    ways = (("token", sorted(route.scopes)), ("key", by_key))
+    return [*({name: [scope]} for name, scopes in ways for scope in scopes), {"signature": []}]
 
 
 def _responses(route: Route) -> Document:

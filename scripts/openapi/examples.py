@@ -533,6 +533,7 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     KeyBody: {
         "a webhook": {"scope": f"run:{JOB_ID}", "description": "the repository's webhook", "expires_in_days": 365},
         "debounced": {"scope": f"run:{JOB_ID}", "debounce_seconds": 60, "debounce_key": "{{payload.repository.name}}"},
+        "a dashboard": {"scope": "jobs:read jobs:write:tag=billing", "description": "the team's dashboard"},
     },
     HoldBody: {"ten minutes": {"seconds": 600}},
     ReleaseBody: {"a run": {"run_id": RUN_ID}},

@@ -12,9 +12,12 @@ from typing import Any, cast
 
 import pytest
 
+from duecourse.domain.ids import is_id
+from duecourse.domain.runs.api_keys import ApiKey, key_text, no_job
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind, read_run_message
 from duecourse.stores import cursor_item, job_item
+from duecourse.testing.clock import SettableClock
 from tests.support import emulators, in_process
 from tests.support.jobs import NOON, cursor, job
 from tests.support.record_release import PARTS, fresh_tables
@@ -159,6 +162,18 @@ def test_compatibility_previous_release_reads_job_without_schedule() -> None:
     made = job("")
     items = [job_item.to_item(made)[0], cursor_item.to_item(cursor(made), 1, now=NOON)]
     assert ask(ARCHIVE, "read", scene={"jobs": items, "runs": []}).keys() == meanings(items, []).keys()
+
+
+def test_compatibility_previous_release_lists_and_revokes_a_key_with_scopes_but_starts_no_run_with_it(
+    tables: Tables,
+) -> None:
+    text, scopes = key_text("default", "s" * 32), frozenset({"jobs:write:tag=team-a", "jobs:read:tag=team-a"})
+    key = ApiKey("default", text.id, text.hash, no_job(scopes), 0, "", NOON, "ann", int(NOON) + 60, scopes=scopes)
+    assert tables.job_store(SettableClock(NOON)).api_keys.add(key, 0)
+    items = tables.client.scan(TableName=tables.jobs)["Items"]
+    read = ask(ARCHIVE, "keys", definitions=table_definitions(), items=items)
+    assert read == {text.id: {"job": "jobs:read:tag=team-a", "known": False, "signed": False, "revoked": True}}
+    assert not is_id("jobs:read:tag=team-a")
 
 
 def but_for_fails(endings: dict[str, Any]) -> dict[str, Any]:

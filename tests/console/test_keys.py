@@ -57,6 +57,38 @@ def test_keys_page_shows_the_secret_of_a_signed_key_once(
     assert secret not in page.content()
 
 
+def test_keys_page_creates_a_key_with_scopes_and_shows_its_text_once(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/keys")
+    page.get_by_role("button", name="Create API key").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("radio", name="Call the API").check()
+    expect(dialog.get_by_label("Job", exact=True)).to_have_count(0)
+    expect(dialog.get_by_label("Require signatures")).to_have_count(0)
+    dialog.get_by_label("Description").fill("Grafana")
+    dialog.get_by_role("checkbox", name="Read").uncheck()
+    expect(dialog.get_by_role("button", name="Create API key")).to_be_disabled()
+    dialog.get_by_role("checkbox", name="Read").check()
+    dialog.get_by_role("checkbox", name="Write").check()
+    dialog.get_by_label("Tags").fill("team-a, team-b")
+    assert accessibility_faults(page) == []
+    dialog.get_by_role("button", name="Create API key").click()
+    expect(dialog.get_by_role("button", name="Copy the key")).to_be_visible()
+    text = dialog.locator("code").first.inner_text()
+    assert text.startswith("dck_default.")
+    expect(dialog.get_by_text("/key/v1")).to_be_visible()
+    assert accessibility_faults(page) == []
+    dialog.get_by_role("button", name="Close", exact=True).last.click()
+    row = page.get_by_role("row").filter(has_text="Grafana")
+    expect(row).to_contain_text("jobs:read:tag=team-a jobs:read:tag=team-b jobs:write:tag=team-a jobs:write:tag=team-b")
+    assert text not in page.content()
+    assert accessibility_faults(page) == []
+    (key,) = scheduler.client.list_keys().items
+    row.get_by_role("button", name=f"Revoke the key {key.id}").click()
+    expect(page.get_by_text(f"Systems that use the key {key.id} can no longer call the API.")).to_be_visible()
+
+
 def test_keys_page_revokes_a_key(scheduler: Scheduler, console: ServedConsole, open_page: Open) -> None:
     scheduler.client.create_job(JOB)
     made = scheduler.client.create_key("run:report", description="GitHub")

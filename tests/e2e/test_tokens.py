@@ -14,7 +14,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from duecourse.client import ApiError, Client
+from duecourse.client import ApiError, Client, ForbiddenError, UnauthorizedError
 from duecourse.client.signing import Bearer
 from tests.support.browser import PATIENCE_MS
 from tests.support.deployed import SOON_ONCE, Template, deploy, functions
@@ -193,6 +193,26 @@ def console(deployed: Deployed, browser: Browser, tenant: str, scopes: str = EVE
     expect(page.get_by_role("heading", name="Jobs", level=1)).to_be_visible(timeout=PATIENCE_MS)
     yield page
     context.close()
+
+
+def test_tokens_are_replaced_by_an_api_key_only_below_its_prefix(deployed: Deployed) -> None:
+    with Client(deployed.base, auth=Bearer(deployed.token("keyed", "jobs:read jobs:write"))) as owner:
+        job = owner.create_job(BODY | {"id": "hourly", "tags": ["billing"]})
+        key = owner.create_key("jobs:read:tag=billing")
+        with Client(deployed.base, key=key.key) as client:
+            assert [each.id for each in client.list_jobs().items] == [job.id]
+            with pytest.raises(ForbiddenError, match="the API key has jobs:read:tag=billing"):
+                client.delete_job(job.id)
+        for token in (key.key, None):
+            answer = deployed.ask("GET", "/jobs", token)
+            assert (answer.status_code, problem(answer)) == (401, "")
+        for given in ({}, {"Authorization": f"Bearer {deployed.token('keyed')}"}):
+            answer = deployed.http.get(f"{deployed.base}/key/v1/jobs", headers=given)
+            assert (answer.status_code, problem(answer)) == (401, "bad-key")
+        owner.delete_key(key.id)
+        with Client(deployed.base, key=key.key) as client, pytest.raises(UnauthorizedError, match="was revoked"):
+            client.list_jobs()
+        owner.delete_job(job.id)
 
 
 def test_tokens_console_shows_each_tenant_only_its_own_jobs(deployed: Deployed, browser: Browser) -> None:

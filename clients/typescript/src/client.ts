@@ -11,6 +11,8 @@ import type { CallOptions, Methods } from "./types.js";
 export const RETRIES = 4;
 
 export interface ClientOptions extends ExchangeOptions {
+  /** An API key with scopes, instead of a token. */
+  key?: string | undefined;
   /** How often a request is repeated. */
   retries?: number | undefined;
   /** Parses JSON; the default is `JSON.parse`, which rounds integers above 2^53. */
@@ -53,23 +55,32 @@ export class Client {
   /** The address of the API, without a slash at its end. */
   readonly api: string;
   readonly #options: ClientOptions;
+  /** The prefix of the paths: the API accepts API keys only below it. */
+  readonly #prefix: string;
 
   constructor(api: string, options: ClientOptions = {}) {
     if (!/^https?:\/\//.test(api)) {
       throw new TypeError(`the address of the API is not valid: ${api}; it begins with https://`);
     }
+    const { key } = options;
+    if (key !== undefined && options.token !== undefined) throw new TypeError("pass key or token, not both");
+    if (key !== undefined && !key.startsWith("dck_")) {
+      throw new TypeError("the API key is not valid, because it does not begin with dck_");
+    }
     this.api = api.replace(/\/+$/, "");
-    this.#options = options;
+    this.#options = key === undefined ? options : { ...options, token: key };
+    this.#prefix = key === undefined ? "" : "/key";
   }
 
-  /** Returns a client of the API in the environment: DUECOURSE_API and DUECOURSE_TOKEN. */
+  /** Returns a client of the API in the environment: DUECOURSE_API, and DUECOURSE_TOKEN or DUECOURSE_API_KEY. */
   static fromEnv(
     options: ClientOptions = {},
     environment: Record<string, string | undefined> = variables(),
   ): Client {
-    const { DUECOURSE_API: api, DUECOURSE_TOKEN: token } = environment;
+    const { DUECOURSE_API: api, DUECOURSE_TOKEN: token, DUECOURSE_API_KEY: key } = environment;
     if (!api) throw new TypeError("no API address is configured; set DUECOURSE_API");
-    return new Client(api, token ? { token, ...options } : options);
+    if (options.token !== undefined || options.key !== undefined) return new Client(api, options);
+    return new Client(api, { ...options, token: token || undefined, key: key || undefined });
   }
 
   /** Returns the document of any request: `call("GET", "stats")`. */
@@ -139,7 +150,7 @@ export class Client {
     ) {
       throw new TypeError(`the path ${path} must not contain the segments . and .., which change the route`);
     }
-    const url = new URL(`${this.api}/v1/${path}`);
+    const url = new URL(`${this.api}${request.token === undefined ? this.#prefix : ""}/v1/${path}`);
     for (const [name, value] of Object.entries(request.query ?? {})) {
       if (value !== undefined && value !== null) url.searchParams.set(name, parameter(value));
     }

@@ -43,6 +43,38 @@ describe("client", () => {
     expect(seen[0]?.headers.get("authorization")).toBe("Bearer t");
   });
 
+  test("sends an API key below its prefix, but not with the token of a run", async () => {
+    const seen: Request[] = [];
+    const fetch = async (request: Request) => {
+      seen.push(request);
+      return Response.json(JOB);
+    };
+    const environment = { DUECOURSE_API: "https://api.example/base", DUECOURSE_API_KEY: "dck_acme.SECRET" };
+    const client = Client.fromEnv({ fetch }, environment);
+    await client.getJob({ job_id: "nightly" });
+    await client.call("POST", "runs/x/heartbeat", { token: "t" });
+    await Client.fromEnv({ fetch, token: "t" }, environment).getJob({ job_id: "nightly" });
+    await new Client("https://api.example", { fetch, key: "dck_b.c" }).getJob({ job_id: "nightly" });
+    expect(seen.map(({ url, headers }) => [url, headers.get("authorization")])).toEqual([
+      ["https://api.example/base/key/v1/jobs/nightly", "Bearer dck_acme.SECRET"],
+      ["https://api.example/base/v1/runs/x/heartbeat", "Bearer t"],
+      ["https://api.example/base/v1/jobs/nightly", "Bearer t"],
+      ["https://api.example/key/v1/jobs/nightly", "Bearer dck_b.c"],
+    ]);
+  });
+
+  test("rejects a key that is not one, and a key with a token", () => {
+    expect(() => new Client("https://api.example", { key: "eyJ" })).toThrow("does not begin with dck_");
+    const both = { key: "dck_a.b", token: "t" };
+    expect(() => new Client("https://api.example", both)).toThrow("not both");
+    const environment = {
+      DUECOURSE_API: "https://api.example",
+      DUECOURSE_TOKEN: "t",
+      DUECOURSE_API_KEY: "dck_a.b",
+    };
+    expect(() => Client.fromEnv({}, environment)).toThrow("not both");
+  });
+
   test("gets a new token before each try", async () => {
     let count = 0;
     const tokens: (string | null)[] = [];

@@ -10,6 +10,7 @@ import { fetcher, type Schemas } from "../api/client";
 import { useRefusal } from "../app/context";
 import { useNotices } from "../app/notices";
 import { to } from "../app/routes";
+import { Long } from "../shared/Long";
 import { ProblemBox } from "../shared/ProblemBox";
 import { Rows } from "../shared/Rows";
 import { useConfirm } from "../shared/useConfirm";
@@ -17,9 +18,13 @@ import { CreateDialog } from "./CreateDialog";
 
 /** The day of an instant (UTC): a key expires, and was used, on a day. */
 const day = (instant: string) => instant.slice(0, 10);
-const jobOf = (key: Schemas["Key"]) => key.scope.replace(/^run:/, "");
+/** The job that a key starts; null if it permits requests to the API instead. */
+const jobOf = (key: Schemas["Key"]) => (key.scope.startsWith("run:") ? key.scope.slice(4) : null);
 
-/** API keys, with which systems without a login start runs. */
+/** What systems cannot do without a key. */
+const usedFor = (job: string | null) => (job === null ? "call the API" : `run ${job}`);
+
+/** API keys, with which systems without a login start runs or call the API. */
 export default function KeysPage() {
   const found = useQuery({
     queryKey: ["keys"],
@@ -32,7 +37,7 @@ export default function KeysPage() {
   const revoke = (key: Schemas["Key"]) =>
     ask({
       header: "Revoke the key?",
-      text: `Systems that use the key ${key.id} can no longer run ${jobOf(key)}.`,
+      text: `Systems that use the key ${key.id} can no longer ${usedFor(jobOf(key))}.`,
       action: "Revoke the key",
       grave: true,
       async run() {
@@ -52,7 +57,7 @@ export default function KeysPage() {
         header={
           <Header
             variant="h1"
-            description="With an API key, a system without a login can start runs of a job, for example through a trigger URL."
+            description="With an API key, a system without a login can start runs of a job, for example through a trigger URL, or call the API."
             actions={
               <Button
                 variant="primary"
@@ -75,15 +80,19 @@ export default function KeysPage() {
         columnDefinitions={[
           {
             id: "job",
-            header: "Job",
+            header: "Job or scopes",
             isRowHeader: true,
             width: 130,
             grow: 2,
-            cell: (each) => (
-              <span className="text">
-                <Link href={to.job(jobOf(each))}>{jobOf(each)}</Link>
-              </span>
-            ),
+            cell: (each) => {
+              const job = jobOf(each);
+              if (job === null) return <Long text={each.scope} header="Scopes" />;
+              return (
+                <span className="text">
+                  <Link href={to.job(job)}>{job}</Link>
+                </span>
+              );
+            },
           },
           { id: "id", header: "Key", width: 178, labelled: true, cell: (each) => each.id },
           {

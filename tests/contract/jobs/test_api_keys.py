@@ -26,7 +26,8 @@ def store_of(tables: Tables) -> ApiKeyStore:
 def test_api_keys_key_comes_back_as_it_was_written(any_tables: Tables) -> None:
     store = store_of(any_tables)
     plain, full = made("a"), replace(made("b"), debounce_seconds=60, debounce_key="{{payload.a}}", last_used_at=NOON)
-    full = replace(full, salt="salt", request="digest digest")
+    full = replace(full, salt="salt", request="digest digest", events=frozenset({"push"}))
+    scoped = replace(made("c"), job_id="jobs:read", job_generation=0, scopes=frozenset({"jobs:read", "jobs:write"}))
     assert store.all("default") == type(store.all("default"))([], 0)
     assert store.add(plain, 0)
     assert store.add(full, 1)
@@ -38,6 +39,8 @@ def test_api_keys_key_comes_back_as_it_was_written(any_tables: Tables) -> None:
     assert store.delete("default", plain.id)
     assert not store.delete("default", plain.id)
     assert ([*store.all("default").items], store.all("default").version) == ([full], 2)
+    assert store.add(scoped, 2)
+    assert store.get("default", scoped.id) == scoped
 
 
 def test_api_keys_key_is_added_only_if_no_other_was_added_meanwhile(any_tables: Tables) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from duecourse.api.identity import SCOPES
+from duecourse.api.routes.keys import BY_KEY
 from duecourse.api.routes.table import OPEN, ROUTES
 from duecourse.cli.accounts import ENDING
 from infra.application import build
@@ -39,6 +40,7 @@ OUTPUTS = {
 }  # fmt: skip
 OF_USERS = {"ClaimsFunction", "UserPoolClientId", "UserPoolDomain", "UserPoolId"}
 OF_HOOKS = {"POST /v1/hooks", "POST /v1/hooks/{key}"}
+OF_KEYS = {"ANY /key/v1/{proxy+}"}
 OF_CONSOLE = {"GET /console", "GET /console/{file+}"}
 OF_CALLBACKS = {f"POST /v1/runs/{{run_id}}/{name}" for name in ("heartbeat", "log", "complete", "fail")}
 
@@ -91,14 +93,14 @@ def test_api_public_routes_have_their_own_throttle_to_limit_cost_and_protect_oth
     assert stage["Properties"]["RouteSettings"] == {
         **{f"GET {path}": limits for path in (*OPEN_TO_READ, *WELL_KNOWN)},
         **dict.fromkeys(OF_CALLBACKS, callbacks),
-        **dict.fromkeys(OF_HOOKS, hooks),
+        **dict.fromkeys(OF_HOOKS | OF_KEYS, hooks),
         **dict.fromkeys(OF_CONSOLE, console),
     }
     assert config.open_requests_per_second <= config.requests_per_second / 10
     # A stage that names a route before it is there cannot be made: "Unable to find Route by key".
     routes = aws_stack.resources("AWS::ApiGatewayV2::Route")
     named = {name for name, route in routes.items() if route["RouteKey"] in stage["Properties"]["RouteSettings"]}
-    assert len(named) == 11
+    assert len(named) == 12
     assert named <= set(stage["DependsOn"])
 
 
@@ -171,7 +173,7 @@ ISSUER = {"issuer": "https://issuer.example/", "audience": "duecourse, reports"}
 WITHOUT_AUTHORIZER = {
     "GET /v1/health", "GET /v1/openapi.json", "POST /v1/runs/{run_id}/heartbeat", "POST /v1/runs/{run_id}/log",
     "POST /v1/runs/{run_id}/complete", "POST /v1/runs/{run_id}/fail", "POST /v1/hooks", "POST /v1/hooks/{key}",
-    "GET /.well-known/openid-configuration", "GET /.well-known/jwks.json",
+    "GET /.well-known/openid-configuration", "GET /.well-known/jwks.json", *OF_KEYS,
 }  # fmt: skip
 CONSOLE = {"GET /console", "GET /console/{file+}"}
 
@@ -206,7 +208,10 @@ def test_api_local_stage_requires_no_token(local: Stack) -> None:
 
 
 def test_api_function_and_gateway_have_the_same_open_routes() -> None:
-    assert {f"{method} {path.replace('<', '{').replace('>', '}')}" for method, path in OPEN} == WITHOUT_AUTHORIZER
+    """Below the prefix of API keys, the function itself requires a key for every path (test_keys_with_scopes.py)."""
+    opened = {f"{method} {path.replace('<', '{').replace('>', '}')}" for method, path in OPEN}
+    assert opened | OF_KEYS == WITHOUT_AUTHORIZER
+    assert {f"ANY {BY_KEY}/v1/{{proxy+}}"} == OF_KEYS
 
 
 def test_api_open_routes_are_existing_routes_or_the_planned_description() -> None:

@@ -15,7 +15,7 @@ from duecourse.api.routes.table import OPEN, ROUTES
 from duecourse.domain.ids import key_queue
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.calendars import Calendar
-from duecourse.domain.runs.api_keys import ApiKey, key_text
+from duecourse.domain.runs.api_keys import ApiKey, key_text, no_job
 from duecourse.domain.runs.operations import Operation, OperationKind
 from duecourse.domain.runs.overlap import KeyLimit, Lock
 from duecourse.domain.runs.states import RunState
@@ -63,6 +63,8 @@ class Tenants:
         self._tables = tables
         self.tags: tuple[str, ...] = ()
         """Of the jobs in requests' bodies."""
+        self.key: str | None = None
+        """Of requests below the prefix of API keys, without the prefix if it is None."""
         self.api = ApiClient.over(tables, clock, settings=SETTINGS, workflows=tables.workflows(clock))
         job = made_job("rate(60 seconds)", id=JOB, at=NOON - 7200, expect_every=60)
         target = HttpTarget(HTTP_TARGET["url"])
@@ -108,7 +110,19 @@ class Tenants:
         query = query | {name: value for name, value in given.items() if f"<{name}>" not in path}
         self.api.caller = caller
         text = None if body is None else json.dumps(body)
-        return self.api.send(api_event(method, real, query=query, body=text))
+        if self.key is None:
+            return self.api.send(api_event(method, real, query=query, body=text))
+        headers = {"authorization": f"Bearer {self.key}"}
+        return self.api.send(api_event(method, f"/key{real}", query=query, body=text, headers=headers))
+
+    def with_key(self, tenant: str, *scopes: str) -> None:
+        """Send the requests with a new key of this tenant."""
+        text, until = key_text(tenant, "s" * 32), int(NOON) + DAY_SECONDS
+        permits, keys = frozenset(scopes), self.api.jobs.api_keys
+        key = ApiKey(tenant, text.id, text.hash, no_job(permits), 0, "", NOON, "ann", until, scopes=permits)
+        assert keys.add(key, keys.all(tenant).version)
+        keys.note_use(key, NOON)
+        self.key = text.text
 
     def of_the_owner(self) -> list[Any]:
         """All items with the owner's name in their keys, and what was sent in its name."""
@@ -201,6 +215,62 @@ def test_every_route_refuses_callers_without_the_scope_and_changes_nothing(
         assert any(scope in answer.json["detail"] for scope in SCOPES_OF[method, path])
         assert SECRET not in answer.text
     assert untouched.of_the_owner() == before
+
+
+OF_KEYS = {"jobs:read", "jobs:write"}
+"""The scopes that API keys can have."""
+
+
+@each_closed
+def test_every_route_accepts_an_api_key_with_its_scope_but_no_route_of_keys_does(
+    tenants: Tenants, method: str, path: str
+) -> None:
+    tenants.with_key(OWNER, *OF_KEYS)
+    answer = tenants.call(method, path, None)
+    if path.startswith("/v1/keys") or not SCOPES_OF[method, path] & OF_KEYS:
+        assert (answer.status, kind(answer)) == (403, "scope-missing")
+        return
+    assert answer.status in (200, 201, 202, 204), answer.text
+
+
+@each_closed
+def test_every_route_refuses_api_keys_without_the_scope_and_changes_nothing(
+    tenants: Tenants, method: str, path: str
+) -> None:
+    others = OF_KEYS - SCOPES_OF[method, path]
+    tenants.with_key(OWNER, *others)
+    tenants.call("GET", "/v1/health", None)  # the bucket of the key's requests
+    before = tenants.of_the_owner()
+    assert (answer := tenants.call(method, path, None)).status == 403
+    assert (kind(answer), SECRET in answer.text) == ("scope-missing", False)
+    assert [each for each in tenants.of_the_owner() if "RATE" not in each] == [
+        each for each in before if "RATE" not in each
+    ]
+
+
+@each_closed
+def test_every_route_refuses_requests_below_the_prefix_without_an_api_key(
+    untouched: Tenants, method: str, path: str
+) -> None:
+    before, untouched.key = untouched.of_the_owner(), "no key"
+    try:
+        answer = untouched.call(method, path, jwt_caller(OWNER, *SCOPES))
+    finally:
+        untouched.key = None
+    assert (answer.status, kind(answer)) == (401, "bad-key")
+    assert untouched.of_the_owner() == before
+
+
+@each_closed
+def test_every_route_reveals_nothing_and_changes_nothing_for_an_api_key_of_another_tenant(
+    tenants: Tenants, method: str, path: str
+) -> None:
+    before = tenants.of_the_owner()
+    tenants.with_key(STRANGER, *OF_KEYS)
+    answer = tenants.call(method, path, None)
+    assert tenants.of_the_owner() == before
+    assert SECRET not in answer.text
+    assert OWNER not in answer.text
 
 
 @each_closed

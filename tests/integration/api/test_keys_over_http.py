@@ -388,7 +388,7 @@ def test_keys_unknown_id_is_answered_with_404(api: ApiClient, key_id: str) -> No
 
 @pytest.mark.parametrize(("fields", "pointer", "detail"), [
     ({"scope": "report"}, "/scope", 'must be "run:" and the id of a job'),
-    ({"scope": "jobs:write"}, "/scope", 'must be "run:" and the id of a job'),
+    ({"scope": "jobs:delete"}, "/scope", 'must be "run:" and the id of a job'),
     ({"expires_in_days": 0}, "/expires_in_days", "from 1 to 366"),
     ({"expires_in_days": 367}, "/expires_in_days", "from 1 to 366"),
     ({"requests_per_minute": 0}, "/requests_per_minute", "from 1 to 6000"),

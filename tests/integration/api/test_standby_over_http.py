@@ -7,6 +7,7 @@ import pytest
 from duecourse.api.app import Application
 from duecourse.api.callback_app import CallbackApplication, CallbackParts
 from duecourse.checks.standby import Fence
+from duecourse.domain.runs.api_keys import ApiKey, key_text, no_job
 from duecourse.telemetry import function_logger
 from duecourse.usecases.standby import Standby
 from tests.support.api import BODY, ApiClient
@@ -38,6 +39,19 @@ def test_standby_api_of_the_other_region_rejects_reads_and_health_checks(api: Ap
 def test_standby_api_of_the_other_region_changes_nothing(api: ApiClient) -> None:
     assert fenced(api, OTHER).post(BODY).status == 503
     assert fenced(api, HERE).get("/v1/jobs").json["items"] == []
+
+
+def test_standby_api_of_the_other_region_writes_nothing_for_an_api_key(api: ApiClient) -> None:
+    scopes, text = frozenset({"jobs:read"}), key_text("default", "s" * 32)
+    key = ApiKey("default", text.id, text.hash, no_job(scopes), 0, "", NOON, "ann", int(NOON) + 60, scopes=scopes)
+    assert api.jobs.api_keys.add(key, 0)
+    fenced(api, OTHER)
+    answers = {
+        path: api.get(f"/key{path}", headers={"authorization": f"Bearer {text.text}"}).status
+        for path in ("/v1/jobs", "/v1/nothing")
+    }
+    assert answers == {"/v1/jobs": 503, "/v1/nothing": 404}
+    assert api.jobs.api_keys.get("default", text.id) == key
 
 
 def test_standby_api_of_the_other_region_rejects_callbacks(api: ApiClient) -> None:

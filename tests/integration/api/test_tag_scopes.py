@@ -124,6 +124,17 @@ def found(answer: Answered) -> set[str]:
     return {item.get("job_id") or item["id"] for item in answer.json["items"]}
 
 
+@each_closed
+def test_tag_scopes_of_api_keys_are_those_of_tokens(tenants: Tenants, method: str, path: str) -> None:
+    limited = [scope for scope in ("jobs:read", "jobs:write") if scope in SCOPES_OF[method, path]]
+    tenants.with_key(OWNER, *(f"{scope}:tag={OTHER}" for scope in ("jobs:read", "jobs:write")))
+    by_key, tenants.key = tenants.call(method, path, None), None
+    by_token = tenants.call(method, path, jwt_caller(OWNER, *(f"{scope}:tag={OTHER}" for scope in limited)))
+    assert by_key.status == by_token.status
+    if by_key.status == 403:
+        assert refused(by_key)
+
+
 def test_tag_scopes_every_route_has_a_defined_meaning_for_a_tag_scope() -> None:
     assert set(MEANING) == set(CLOSED)
 

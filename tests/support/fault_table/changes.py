@@ -5,7 +5,7 @@ from functools import partial
 
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Overlap
-from duecourse.domain.runs.api_keys import ApiKey
+from duecourse.domain.runs.api_keys import ApiKey, KeyText
 from duecourse.usecases.jobs.change import RequestKey
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.runs.api_keys import ApiKeyDraft, ApiKeys
@@ -113,6 +113,23 @@ def _rescheduled(stage: Stage) -> None:
     stage.at(1990)
 
 
+def _keyed(stage: Stage) -> None:
+    stage.put("0 6 * * *")
+    api, made = stage.office.api, list[tuple[ApiKey, KeyText]]()
+    draft = ApiKeyDraft("jobs:write", scopes=frozenset({"jobs:write"}))
+    request = RequestKey("d" * 64, "r" * 64)
+    stage.ask(lambda: made.append(api.api_keys.create("default", draft, by="anna", request=request)))
+    stage.at(200)
+
+    def run() -> None:
+        key, job = api.api_keys.caller(made[-1][1].text), api.manual.parts.jobs.get("default", "tick-tock")
+        assert job is not None
+        api.manual.run(job, RunRequest(key.principal, "named", "c"), None, Later(at=int(NOON) + 500))
+
+    stage.ask(run)
+    stage.at(600)
+
+
 STORIES = (
     Story(
         "paused and resumed",
@@ -176,6 +193,13 @@ STORIES = (
         "A run for 12:20 is requested at noon, and rescheduled to 12:30 when its message is sent.",
         _rescheduled,
         {1200: RAN},
+        job="ACTIVE",
+    ),
+    Story(
+        "key with scopes",
+        "A caller creates an API key, and requests with it that a daily job runs at 12:08:20.",
+        _keyed,
+        {500: RAN},
         job="ACTIVE",
     ),
 )

@@ -27,8 +27,25 @@ def world_of(definitions: dict[str, dict[str, Any]]) -> World:
     return World(Tables(client, *definitions), at=MOMENT)
 
 
+def keys_of(world: World, items: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a release makes of stored API keys: the job of each key, whether there is one, and whether it is revoked."""
+    store, jobs = world.jobs.api_keys, world.tables.jobs
+    for item in items:
+        world.tables.client.put_item(TableName=jobs, Item=item)
+    listed = store.all("default").items
+    return {
+        key.id: {
+            "job": key.job_id,
+            "known": world.jobs.get("default", key.job_id) is not None,
+            "signed": key.salt is not None,
+            "revoked": store.delete("default", key.id),
+        }
+        for key in listed
+    }
+
+
 def main() -> None:
-    """Play a scene, carry one on, take lanes over for a while, or read items."""
+    """Play a scene, carry one on, take lanes over for a while, or read items or API keys."""
     asked = json.load(sys.stdin)
     endpoint, jobs, runs = asked.get("tables", ("", "", ""))
     if asked["what"] == "play":
@@ -42,6 +59,8 @@ def main() -> None:
         span = {name: asked[name] for name in ("begin", "end")}
         lanes = take_over(world, asked["lanes"], runs=asked.get("runs", ()), **span)
         told = {"lanes": lanes, "endings": endings(world), "calls": world.caller.calls}
+    elif asked["what"] == "keys":
+        told = keys_of(world_of(asked["definitions"]), asked["items"])
     else:
         told = meanings(asked["scene"]["jobs"], asked["scene"]["runs"])
     json.dump(told, sys.stdout)

@@ -3,6 +3,11 @@
 import json
 from typing import Any
 
+import pytest
+from click.testing import CliRunner
+
+from duecourse.cli.main import main
+from tests.support.http_target import answering, http_target
 from tests.unit.cli.imports.test_calendar_days import told
 
 KEY: dict[str, Any] = {
@@ -45,6 +50,28 @@ def test_keys_secret_of_a_signed_key_follows_its_url() -> None:
     url, secret = made.stdout.splitlines()
     assert (url.rpartition("/")[2], secret) == ("dck_acme.SECRET", "5ec2e7")
     assert "this URL and the secret cannot be shown again" in made.stderr
+
+
+def test_keys_with_scopes_are_printed_without_a_url() -> None:
+    scoped = MADE | {"scope": "jobs:read:tag=a jobs:read:tag=b", "path": "/key"}
+    made = told(scoped, "keys", "create", "--scope", "jobs:read", "--tag", "a", "--tag", "b")
+    assert made.stdout == "dck_acme.SECRET\n"
+    assert "key 3f1c9a7be04d5528 has jobs:read:tag=a jobs:read:tag=b until 2027-02-19; it cannot be" in made.stderr
+    document = json.loads(told(scoped, "keys", "create", "--scope", "jobs:read", "--json").stdout)
+    assert document["url"].endswith("/key")
+
+
+@pytest.mark.parametrize(("given", "scope"), [
+    (["--scope", "jobs:read"], "jobs:read"),
+    (["--scope", "jobs:read", "--scope", "jobs:write"], "jobs:read jobs:write"),
+    (["--scope", "jobs:read", "--scope", "jobs:write", "--tag", "a"], "jobs:read:tag=a jobs:write:tag=a"),
+])  # fmt: skip
+def test_keys_scopes_and_tags_are_sent_as_one_scope(given: list[str], scope: str) -> None:
+    with http_target(answering(201, json.dumps(MADE).encode())) as server:
+        done = CliRunner(env={"DUECOURSE_API": server.url("").rstrip("/")}).invoke(main, ["keys", "create", *given])
+        assert done.exit_code == 0, done.output
+        (sent,) = server.seen
+    assert json.loads(sent.body)["scope"] == scope
 
 
 def test_keys_are_listed_without_their_text() -> None:

@@ -286,6 +286,7 @@ def test_login_service_account_requires_no_profile() -> None:
         access(environment=environment)
 
 
+KEY = "dck_acme.SECRET"
 PROFILES = """\
 default = "prod"
 
@@ -338,6 +339,86 @@ def test_login_token_of_the_environment_is_sent_to_an_api_that_the_caller_names(
         ValueError, match=r"belongs to DUECOURSE_API \(https://b\.example\.com\), not to https://a\.example"
     ):
         access_to("https://a.example.com", token | {"DUECOURSE_API": "https://b.example.com"})
+
+
+def test_login_api_key_of_the_environment_is_sent_only_to_its_api(home: dict[str, str]) -> None:
+    key = home | {"DUECOURSE_API_KEY": KEY}
+    with pytest.raises(ValueError, match="DUECOURSE_API_KEY is set without its API; set DUECOURSE_API to https://prod"):
+        access(environment=key)
+    own, other = {"DUECOURSE_API": "https://prod.example.com/"}, {"DUECOURSE_API": "https://test.example.com"}
+    found = access("prod", key | own)
+    assert (found.key, found.token, found.auth()) == (KEY, None, None)
+    assert access("prod", key | other).key is None
+    assert access(environment=key | other).key == KEY
+    assert access_to("https://a.example.com", key).key == KEY
+    with pytest.raises(ValueError, match=r"DUECOURSE_API_KEY belongs to DUECOURSE_API \(https://test"):
+        access_to("https://a.example.com", key | other)
+    with pytest.raises(ValueError, match="DUECOURSE_TOKEN and DUECOURSE_API_KEY are both set; unset one of them"):
+        access("prod", key | own | {"DUECOURSE_TOKEN": "t"})
+    assert "SECRET" not in repr(found)
+
+
+def test_login_api_key_replaces_signatures_and_logins(tmp_path: Path) -> None:
+    environment = {"DUECOURSE_API": API, "DUECOURSE_API_KEY": KEY}
+    assert access(environment=environment).auth() is None
+    environment |= profiles_in(tmp_path) | {"DUECOURSE_API": "https://api"}
+    found = access("prod", environment)
+    assert (found.key, found.auth()) == (KEY, None)
+
+
+def test_login_api_key_is_sent_below_its_prefix_by_both_clients() -> None:
+    requests: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        return httpx.Response(200, json={})
+
+    async def asynchronously() -> None:
+        async with AsyncClient("https://api/base/", key=KEY, transport=httpx.MockTransport(answer)) as client:
+            await client.call("GET", "stats")
+            await client.call("POST", "runs/x/heartbeat", token="t")
+
+    with Client("https://api/base/", key=KEY, transport=httpx.MockTransport(answer)) as client:
+        client.call("GET", "stats")
+        client.call("POST", "runs/x/heartbeat", token="t")
+    asyncio.run(asynchronously())
+    assert [(each.url.path, each.headers["authorization"]) for each in requests] == 2 * [
+        ("/base/key/v1/stats", f"Bearer {KEY}"),
+        ("/base/v1/runs/x/heartbeat", "Bearer t"),
+    ]
+    assert "SECRET" not in str(vars(client))
+
+
+@pytest.mark.parametrize(("given", "problem"), [
+    ({"key": "eyJhbGciOi"}, "does not begin with dck_; check that it is not a token"),
+    ({"key": "dck_a.b c"}, "contains a space"),
+    ({"key": "dck_a.b", "auth": Bearer("t")}, "not both"),
+])  # fmt: skip
+def test_login_invalid_api_key_is_rejected_without_being_quoted(given: dict[str, Any], problem: str) -> None:
+    for kind in (Client, AsyncClient):
+        with pytest.raises(ValueError, match=problem) as refused:
+            kind("https://api", **given)
+        assert given["key"] not in str(refused.value)
+
+
+def test_login_api_key_is_not_sent_without_encryption() -> None:
+    with Client("http://api.example.com", key=KEY) as client, pytest.raises(ValueError, match="use https"):
+        client.get_stats()
+
+
+def test_login_client_from_the_environment_has_its_api_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DUECOURSE_API", "https://api")
+    monkeypatch.setenv("DUECOURSE_API_KEY", KEY)
+    sent: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(f"{request.url.path} {request.headers['authorization']}")
+        return httpx.Response(200, json={})
+
+    for more in ({}, {"key": "dck_b.other"}, {"auth": Bearer("t")}):
+        with Client.from_env(transport=httpx.MockTransport(answer), **more) as client:
+            client.call("GET", "stats")
+    assert sent == [f"/key/v1/stats Bearer {KEY}", "/key/v1/stats Bearer dck_b.other", "/v1/stats Bearer t"]
 
 
 @pytest.mark.parametrize("address", ["http://api.example.com", "http://10.0.0.1:8080", "http://127.0.0.1.example.com"])
@@ -469,6 +550,7 @@ def test_login_api_gateway_address_is_not_signed_if_a_token_is_sent() -> None:
     ("arguments", "said"),
     [
         (["--sign", "--token", "aaa.bbb.ccc"], "remove --sign, or --token"),
+        (["--token", "dck_acme.SECRET"], "the token is an API key; set DUECOURSE_API_KEY instead"),
         (["--token", "two words"], "the token is empty, or contains a space"),
         (["--token", "line\nbreak"], "the token is empty, or contains a space"),
     ],
@@ -508,3 +590,21 @@ def test_login_command_sends_the_token_of_the_environment_only_to_its_api(tmp_pa
         assert listed(DUECOURSE_API=address)[0] == 0
         sent = [httpx.Headers(seen.headers).get("authorization") for seen in server.seen]
     assert sent == ["Bearer mine", "Bearer t", "Bearer t"]
+
+
+def test_login_command_sends_the_api_key_of_the_environment() -> None:
+    with http_target(answering(200, b'{"items": [], "next_cursor": null}')) as server:
+        given = {"DUECOURSE_API": server.url("").rstrip("/"), "DUECOURSE_API_KEY": KEY}
+        for arguments in ([], ["--token", "mine"]):
+            assert CliRunner(env=given).invoke(main, ["jobs", "list", *arguments]).exit_code == 0
+        refused = CliRunner(env=given).invoke(main, ["jobs", "list", "--sign"])
+        assert (refused.exit_code, "unset DUECOURSE_API_KEY" in refused.output) == (2, True)
+        sent = [(seen.path, httpx.Headers(seen.headers).get("authorization")) for seen in server.seen]
+    assert [(path.partition("?")[0], text) for path, text in sent] == [
+        ("/key/v1/jobs", f"Bearer {KEY}"),
+        ("/v1/jobs", "Bearer mine"),
+    ]
+    body = b'{"type": "/problems/bad-key", "title": "Unauthorized", "detail": "It was revoked."}'
+    with http_target(answering(401, body)) as server:
+        done = CliRunner(env=given | {"DUECOURSE_API": server.url("").rstrip("/")}).invoke(main, ["jobs", "list"])
+    assert "It was revoked; check DUECOURSE_API_KEY" in done.output

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from duecourse.client import Client, ForbiddenError, UnauthorizedError
 from duecourse.domain.targets.targets import Failed, SnsTarget, SqsTarget, Target
 from duecourse.ports import Clock, UsedKey
 from duecourse.stores.jobs import JobStore
@@ -484,6 +485,22 @@ def test_scheduler_accepts_a_job_after_a_long_time(scheduler: Scheduler) -> None
     scheduler.advance(days=800)
     post(scheduler)
     assert len(scheduler.advance(days=2)) == 2
+
+
+def test_scheduler_accepts_api_keys_of_other_clients(scheduler: Scheduler) -> None:
+    key = scheduler.client.create_key("jobs:read jobs:write:tag=billing")
+    with Client(scheduler.url, key=key.key, transport=scheduler.transport) as client:
+        assert client.list_jobs().items == ()
+        with pytest.raises(ForbiddenError, match="must have one of the tags of the caller's scopes: billing"):
+            client.create_job({"id": "nightly", "schedule": None, "target": HTTP})
+        made = client.create_job({"id": "nightly", "schedule": None, "target": HTTP, "tags": ["billing"]})
+    assert made.id == "nightly"
+    scheduler.client.delete_key(key.id)
+    with (
+        Client(scheduler.url, key=key.key, transport=scheduler.transport) as client,
+        pytest.raises(UnauthorizedError, match="was revoked"),
+    ):
+        client.list_jobs()
 
 
 def test_scheduler_transport_works_with_asynchronous_clients(scheduler: Scheduler) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.runs.api_keys import ApiKey, KeyTextError, key_text, read_key_text
+from duecourse.domain.ids import is_id
+from duecourse.domain.runs.api_keys import ApiKey, KeyTextError, key_text, no_job, read_key_text
 
 TEXT = key_text("acme_1-x", "S" * 32)
 KEY = ApiKey("acme_1-x", TEXT.id, TEXT.hash, "report", 1, "", 0.0, "ann", valid_until=100)
@@ -32,6 +33,13 @@ def test_api_key_opens_until_it_expires() -> None:
     assert not KEY.opens(TEXT, 100)
     assert not KEY.opens(key_text("acme_1-x", "T" * 32), 1)
     assert not replace(KEY, hash=TEXT.id + "0" * 48).opens(TEXT, 1)
+
+
+def test_api_key_scope_is_its_job_or_its_scopes() -> None:
+    scopes = frozenset({"jobs:write:tag=a", "jobs:read"})
+    key = replace(KEY, job_id=no_job(scopes), scopes=scopes)
+    assert (KEY.scope, key.scope) == ("run:report", "jobs:read jobs:write:tag=a")
+    assert not is_id(key.job_id)
 
 
 def test_api_key_debounces_requests_by_their_payload() -> None:

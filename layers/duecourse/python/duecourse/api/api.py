@@ -131,7 +131,8 @@ class Route(NamedTuple):
     parameters; None ignores them. `headers` are the request headers that the route reads. `problems` are the kinds of
     problem that only this route returns, in addition to those that follow from its other fields
     (`problem_kinds` in scripts/openapi). `run_token`: a run's token gives access to the route. `by_key`: an API
-    key gives access to the route, and its body can be any JSON value.
+    key gives access to the route, and its body can be any JSON value. `without_keys`: callers with an API key have no
+    access, whatever the scopes of the key.
 
     `checks_tags`: the function itself restricts callers with tag-scoped permissions to the jobs with their tags. For
     other routes, `check_route` checks the job in the path, and rejects these callers if the path has no job.
@@ -150,6 +151,7 @@ class Route(NamedTuple):
     only_for: frozenset[str] | None = None
     run_token: bool = False
     by_key: bool = False
+    without_keys: bool = False
     checks_tags: bool = False
 
     @property

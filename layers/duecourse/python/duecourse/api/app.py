@@ -13,8 +13,9 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from duecourse.api.answers import Answering
 from duecourse.api.api import Answer, Api, Route, admit, charge, check_route
 from duecourse.api.identity import admitted
+from duecourse.api.keyed import admitted_by_key, check_key
 from duecourse.api.refusals import refusal
-from duecourse.api.routes.keys import opened
+from duecourse.api.routes.keys import BY_KEY, opened
 from duecourse.api.routes.table import ROUTES
 from duecourse.domain.tenants.rate import Budget
 from duecourse.limits import API_SECONDS
@@ -34,6 +35,7 @@ class Application(Answering):
     def __init__(self, api: Api, logger: Logger) -> None:
         super().__init__(api.settings.stage, ROUTES, logger)
         self._api = api
+        self._keyed = False  # whether the path of the current request requires an API key
 
     @property
     def standby(self) -> Standby | None:
@@ -44,6 +46,10 @@ class Application(Answering):
         """Return the response to one request. Before that, write the counts of runs that are due."""
         counts, report = self._api.run_counts, Report()
         deadline = counts.clock.now() + API_SECONDS
+        path = event["rawPath"]  # which also decides the route
+        self._keyed = path.startswith(f"{BY_KEY}/")
+        if self._keyed:
+            event = event | {"rawPath": path.removeprefix(BY_KEY)}
         response = super().__call__(event, context)
         counts.write(report, deadline)
         if report.events:
@@ -52,7 +58,9 @@ class Application(Answering):
 
     def answer(self, route: Route, parameters: Mapping[str, str]) -> Answer:
         """Check the permissions and limits of the request, and call the handler of its route."""
-        if route.by_key:
+        if self._keyed:
+            self.request = admitted_by_key(self._api, self.request, route)
+        elif route.by_key:
             self.request = opened(self._api, self.request, parameters)
         else:
             self.request = admitted(self.request, route.scopes, self._api.settings)
@@ -70,3 +78,9 @@ class Application(Answering):
             if (problem := refusal(error, self._api.settings.job_quota, parameters, route.problems)) is None:
                 raise
             raise problem from None
+
+    def _refuse_route(self, method: str, path: str) -> Answer:
+        """See Answering. Below the prefix of API keys, a request without a valid key gets 401 at every path."""
+        if self._keyed:
+            check_key(self._api, self.request)
+        return super()._refuse_route(method, path)

@@ -99,6 +99,12 @@ def tags_of(needed: frozenset[str], granted: frozenset[str]) -> frozenset[str] |
     return frozenset(match[2] for match in narrowed if match[1] in needed)
 
 
+def includes(granted: frozenset[str], scope: str) -> bool:
+    """Return whether a caller with the `granted` scopes may do all that `scope` permits."""
+    limited = TAG_SCOPE.fullmatch(scope)
+    return scope in granted or (limited is not None and limited[1] in granted)
+
+
 def _principal(name: object) -> str:
     return str(name)[:MAX_PRINCIPAL]
 
@@ -127,16 +133,23 @@ def admitted(request: Request, needed: frozenset[str], settings: ApiSettings) ->
         if needed:
             raise
         return request
+    return permitted(request, needed, caller, "token")
+
+
+def permitted(request: Request, needed: frozenset[str], caller: Principal, credential: str) -> Request:
+    """Return the request with its caller, who was recognized by a `credential` (an English noun). Raises Problem: 403
+    without a needed scope. A tag-scoped permission is sufficient here.
+    """
     tags = tags_of(needed, caller.scopes) if needed else None
     if tags == frozenset():
-        raise _scope_missing(needed, caller)
+        raise _scope_missing(needed, caller, credential)
     return replace(request, tenant=caller.tenant, principal=caller.principal, scopes=caller.scopes, tags=tags)
 
 
-def _scope_missing(needed: frozenset[str], caller: Principal) -> Problem:
+def _scope_missing(needed: frozenset[str], caller: Principal, credential: str) -> Problem:
     wanted = " or ".join(sorted(needed))
     has = ", ".join(sorted(caller.scopes)) or "no scope of Duecourse"
-    return insufficient_scope(f"This request needs the scope {wanted}; the token has {has}.", needed)
+    return insufficient_scope(f"This request needs the scope {wanted}; the {credential} has {has}.", needed)
 
 
 def insufficient_scope(detail: str, needed: frozenset[str], faults: Sequence[FieldFault] = ()) -> Problem:

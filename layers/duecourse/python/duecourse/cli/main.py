@@ -128,5 +128,6 @@ def main() -> None:
 
     The API is the one of --api or DUECOURSE_API (the output ApiUrl of the stack), of a profile (DUECOURSE_PROFILE, or
     the default profile), or else the local stack that runs here. Requests have a token (DUECOURSE_TOKEN, which is safer
-    than --token), or are signed with AWS credentials if the address is API Gateway's own.
+    than --token) or an API key (DUECOURSE_API_KEY), or are signed with AWS credentials if the address is API Gateway's
+    own.
     """

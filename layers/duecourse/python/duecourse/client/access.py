@@ -12,8 +12,8 @@ Profiles are in `~/.config/duecourse/profiles.toml`, or below XDG_CONFIG_HOME if
 The secret of a service account is in DUECOURSE_CLIENT_SECRET, never in the file. A service account does not need a
 profile: the environment can contain DUECOURSE_API and all fields of a profile (DUECOURSE_ISSUER, DUECOURSE_CLIENT_ID,
 …). The secret is sent only to the issuer in DUECOURSE_ISSUER. A profile uses the secret if it has that issuer. If the
-environment also contains a client or an account, the profile must have the same. Likewise, DUECOURSE_TOKEN is sent only
-to the API in DUECOURSE_API, or to an API that the caller names.
+environment also contains a client or an account, the profile must have the same. Likewise, DUECOURSE_TOKEN, or an API
+key in DUECOURSE_API_KEY, is sent only to the API in DUECOURSE_API, or to an API that the caller names.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from typing import Any
 import httpx
 
 from duecourse.client.login import IssuedAuth, Issuer, TokenFile, TokenMemory
-from duecourse.client.signing import Bearer, SigV4, needs_signature
+from duecourse.client.signing import KEY_BEGINS, Bearer, SigV4, needs_signature
 
-API, TOKEN, PROFILE = "DUECOURSE_API", "DUECOURSE_TOKEN", "DUECOURSE_PROFILE"
+API, TOKEN, KEY, PROFILE = "DUECOURSE_API", "DUECOURSE_TOKEN", "DUECOURSE_API_KEY", "DUECOURSE_PROFILE"
 SECRET = "DUECOURSE_CLIENT_SECRET"
 FIELDS = ("api", "issuer", "client_id", "scope", "audience", "account")
 """The fields of a profile. If DUECOURSE_API is set, they are read from the environment: DUECOURSE_API,
@@ -44,9 +44,9 @@ class NoApiError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The address of an API and the caller: with a token, with tokens of an issuer, or with signatures by AWS
-    credentials (`sign`). If `sign` is None, requests are signed if the address is API Gateway's own and there is no
-    token.
+    """The address of an API and the caller: with a token, with an API key, with tokens of an issuer, or with signatures
+    by AWS credentials (`sign`). If `sign` is None, requests are signed if the address is API Gateway's own and there is
+    neither a token nor a key.
     """
 
     api: str
@@ -54,9 +54,16 @@ class Access:
     sign: bool | None = None
     profile: str | None = None
     issuer: Issuer | None = None
+    key: str | None = field(default=None, repr=False)
 
     def auth(self) -> httpx.Auth | None:
-        """Return the authentication of requests. Raises ValueError for an invalid token, or without credentials."""
+        """Return the authentication of requests; None with an API key, which the client takes as `key`. Raises
+        ValueError for an invalid token, or without credentials.
+        """
+        if self.key:
+            return None
+        if self.token and self.token.startswith(KEY_BEGINS):
+            raise ValueError(f"the token is an API key; set {KEY} instead of {TOKEN} or --token")
         if self.token:
             return Bearer(self.token)
         if self.issuer is not None and not self.sign:
@@ -107,10 +114,11 @@ def access(profile: str | None = None, environment: Mapping[str, str] = os.envir
         )
     match known.get(str(name)):
         case {"api": str(api), **more}:
-            if environment.get(TOKEN) and not environment.get(API):
-                remedy = f"set {API} to {api} if it belongs to the profile {name}, or unset {TOKEN}"
-                raise ValueError(f"{TOKEN} is set without its API; {remedy}")
-            secret = None if _token_for(api, environment) else _secret_of(str(name), more, environment)
+            if (variable := _credential(environment)) and not environment.get(API):
+                remedy = f"set {API} to {api} if it belongs to the profile {name}, or unset {variable}"
+                raise ValueError(f"{variable} is set without its API; {remedy}")
+            is_known = _same(environment.get(API), api) and _credential(environment)
+            secret = None if is_known else _secret_of(str(name), more, environment)
             return _access(api, more, str(name), environment, secret)
         case _:
             raise NoApiError(
@@ -126,12 +134,17 @@ def _access(
     texts = {field: str(more[field]) for field in FIELDS if field in more}
     issuer, client = texts.pop("issuer", None), texts.pop("client_id", None)
     found = None if issuer is None or client is None else Issuer(issuer, client, secret=secret, **texts)
-    return Access(api, _token_for(api, environment), profile=profile, issuer=found)
+    own = environment if _same(environment.get(API), api) and _credential(environment) else {}
+    return Access(api, own.get(TOKEN), profile=profile, issuer=found, key=own.get(KEY))
 
 
-def _token_for(api: str, environment: Mapping[str, str]) -> str | None:
-    """Return the environment's token if it belongs to this API."""
-    return environment.get(TOKEN) if _same(environment.get(API), api) else None
+def _credential(environment: Mapping[str, str]) -> str | None:
+    """Return the name of the variable with a token or an API key, which belongs to one API; None without one. Raises
+    ValueError if there are both.
+    """
+    if environment.get(TOKEN) and environment.get(KEY):
+        raise ValueError(f"{TOKEN} and {KEY} are both set; unset one of them")
+    return next((name for name in (TOKEN, KEY) if environment.get(name)), None)
 
 
 def _same(one: str | None, other: str) -> bool:
@@ -139,15 +152,15 @@ def _same(one: str | None, other: str) -> bool:
 
 
 def access_to(api: str, environment: Mapping[str, str] = os.environ) -> Access:
-    """Return the access to an API that the caller names. The environment's token is used unless it belongs to another
-    API (DUECOURSE_API). Raises ValueError for such a token.
+    """Return the access to an API that the caller names. The environment's token or API key is used unless it belongs
+    to another API (DUECOURSE_API). Raises ValueError for such a token or key.
     """
-    token, own = environment.get(TOKEN), environment.get(API)
-    if token and own and not _same(own, api):
+    variable, own = _credential(environment), environment.get(API)
+    if variable and own and not _same(own, api):
         raise ValueError(
-            f"{TOKEN} belongs to {API} ({own}), not to {api}; pass --token, set {API} to {api}, or unset {TOKEN}"
+            f"{variable} belongs to {API} ({own}), not to {api}; pass --token, set {API} to {api}, or unset {variable}"
         )
-    return Access(api, token)
+    return Access(api, environment.get(TOKEN), key=environment.get(KEY))
 
 
 def _secret_of(name: str, profile: Mapping[Any, object], environment: Mapping[str, str]) -> str | None:

@@ -31,6 +31,7 @@ from duecourse.client.client import RETRIES, TIMEOUT_SECONDS, at_cursor, model, 
 from duecourse.client.errors import ApiError, ApiUnreachableError
 from duecourse.client.pagination import AsyncPage
 from duecourse.client.reading import Answer
+from duecourse.client.signing import identified
 
 A = TypeVar("A", bound=Answer)
 
@@ -43,6 +44,7 @@ class AsyncClient(AsyncMethods):
         api: str,
         *,
         auth: httpx.Auth | None = None,
+        key: str | None = None,
         timeout: float = TIMEOUT_SECONDS,
         retries: int = RETRIES,
         transport: httpx.AsyncBaseTransport | None = None,
@@ -51,6 +53,7 @@ class AsyncClient(AsyncMethods):
     ) -> None:
         """The parameters are those of `Client`."""
         self.api = api.rstrip("/")
+        auth, self._prefix = identified(auth, key)
         self._http = httpx.AsyncClient(
             auth=auth, timeout=timeout, transport=transport, trust_env=trust_env, mounts=DIRECT
         )
@@ -60,11 +63,12 @@ class AsyncClient(AsyncMethods):
 
     @classmethod
     def from_env(cls, profile: str | None = None, **more: Any) -> Self:
-        """Return a client for the API in the environment (DUECOURSE_API, DUECOURSE_TOKEN) or in a profile; see
-        `access`.
+        """Return a client for the API in the environment (DUECOURSE_API, DUECOURSE_TOKEN, DUECOURSE_API_KEY) or in a
+        profile; see `access`. `auth` or `key` in `more` replaces what is found.
         """
         found = access(profile)
-        return cls(found.api, **{"auth": found.auth(), **more})
+        own = {} if more.get("auth") or more.get("key") else {"auth": found.auth(), "key": found.key}
+        return cls(found.api, **{**own, **more})
 
     async def __aenter__(self) -> Self:
         return self
@@ -86,7 +90,7 @@ class AsyncClient(AsyncMethods):
         """Return the response to one request. Raises ApiError and ApiUnreachableError; TypeError or ValueError if the
         body cannot be written as JSON.
         """
-        given, failures = call.request(self.api), list[Failure]()
+        given, failures = call.request(self.api, self._prefix), list[Failure]()
         while True:
             try:
                 return await self._once(call, given)

@@ -20,6 +20,8 @@ MOST_SECONDS = 1e10
 """A longer `Retry-After` counts as this time, so that each client reports the same finite number."""
 FIRST_WAIT_SECONDS = 0.5
 KEY = "Idempotency-Key"
+BY_API_KEY = "/key"
+"""The prefix of the paths at which the API accepts an API key instead of a token."""
 TOO_MANY = 429
 """The request had no effect. Any request can be retried."""
 BUSY = frozenset({502, 503, 504})
@@ -69,9 +71,9 @@ class Call:
                 raise NotSentError(f"{name} must not be empty, a dot or two dots; pass the id or the key")
         return template.format(**{name: quote(value, safe="") for name, value in names.items()})
 
-    def request(self, api: str) -> dict[str, Any]:
-        """Return the arguments of httpx's `build_request`. Raises NotSentError, and TypeError or ValueError for a body
-        that cannot be JSON.
+    def request(self, api: str, prefix: str = "") -> dict[str, Any]:
+        """Return the arguments of httpx's `build_request`. `prefix` begins the path, except with a run's token. Raises
+        NotSentError, and TypeError or ValueError for a body that cannot be JSON.
         """
         if any(unquote(segment) in (".", "..") for segment in self.path.partition("?")[0].split("/")):
             raise NotSentError(f"the path {self.path} must not contain the segments . and .., which change the route")
@@ -84,7 +86,8 @@ class Call:
             check_encrypted(api, "the run's token")
             headers["Authorization"] = f"Bearer {self.token}"
         sent = self.body if self.fields is None else _given(self.fields)
-        request: dict[str, Any] = {"method": self.method, "url": f"{api}/v1/{self.path}", "headers": headers}
+        url = f"{api}{prefix if self.token is None else ''}/v1/{self.path}"
+        request: dict[str, Any] = {"method": self.method, "url": url, "headers": headers}
         if query := _given(self.query):
             request["params"] = {name: _parameter(value) for name, value in query.items()}
         return request if sent is None else request | {"json": _plain(sent)}

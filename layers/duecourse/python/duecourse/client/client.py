@@ -32,6 +32,7 @@ from duecourse.client.errors import NOT_OURS, ApiError, ApiUnreachableError, pro
 from duecourse.client.methods import Methods
 from duecourse.client.pagination import Page, Total
 from duecourse.client.reading import Answer
+from duecourse.client.signing import identified
 
 TIMEOUT_SECONDS = 30.0
 RETRIES = 4
@@ -53,6 +54,7 @@ class Client(Methods):
         api: str,
         *,
         auth: httpx.Auth | None = None,
+        key: str | None = None,
         timeout: float = TIMEOUT_SECONDS,
         retries: int = RETRIES,
         transport: httpx.BaseTransport | None = None,
@@ -60,11 +62,12 @@ class Client(Methods):
         wait: Callable[[float], object] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`auth` identifies the caller (`signing.Bearer`, `signing.SigV4`). `timeout` (seconds) limits each try as a
-        whole, from the connection to the last byte of the response. `wait` sleeps before a retry. `clock` (seconds)
-        measures the timeout.
+        """`auth` identifies the caller (`signing.Bearer`, `signing.SigV4`), or `key`, an API key with scopes. `timeout`
+        (seconds) limits each try as a whole, from the connection to the last byte of the response. `wait` sleeps before
+        a retry. `clock` (seconds) measures the timeout. Raises ValueError for an invalid `key`.
         """
         self.api = api.rstrip("/")
+        auth, self._prefix = identified(auth, key)
         self._http = httpx.Client(auth=auth, timeout=timeout, transport=transport, trust_env=trust_env, mounts=DIRECT)
         self._timeout = timeout
         self._retries = retries
@@ -73,11 +76,12 @@ class Client(Methods):
 
     @classmethod
     def from_env(cls, profile: str | None = None, **more: Any) -> Self:
-        """Return a client for the API in the environment (DUECOURSE_API, DUECOURSE_TOKEN) or in a profile; see
-        `access`.
+        """Return a client for the API in the environment (DUECOURSE_API, DUECOURSE_TOKEN, DUECOURSE_API_KEY) or in a
+        profile; see `access`. `auth` or `key` in `more` replaces what is found.
         """
         found = access(profile)
-        return cls(found.api, **{"auth": found.auth(), **more})
+        own = {} if more.get("auth") or more.get("key") else {"auth": found.auth(), "key": found.key}
+        return cls(found.api, **{**own, **more})
 
     def __enter__(self) -> Self:
         return self
@@ -99,7 +103,7 @@ class Client(Methods):
         """Return the response to one request. Raises ApiError and ApiUnreachableError; TypeError or ValueError if the
         body cannot be written as JSON.
         """
-        given, failures = call.request(self.api), list[Failure]()
+        given, failures = call.request(self.api, self._prefix), list[Failure]()
         while True:
             try:
                 return self._once(call, given)

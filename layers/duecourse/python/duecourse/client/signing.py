@@ -9,9 +9,11 @@ from urllib.parse import urlsplit
 import httpx
 
 from duecourse.client.aws_session import own_session
-from duecourse.client.calls import check_encrypted
+from duecourse.client.calls import BY_API_KEY, check_encrypted
 
 SERVICE = "execute-api"
+KEY_BEGINS = "dck_"
+"""The beginning of every API key."""
 SIGNED_HOSTS = (".amazonaws.com", ".amazonaws.com.cn")
 
 
@@ -44,6 +46,21 @@ class Bearer(httpx.Auth):
         check_encrypted(str(request.url), "the token")
         request.headers["Authorization"] = f"Bearer {self._token}"
         yield request
+
+
+def identified(auth: httpx.Auth | None, key: str | None) -> tuple[httpx.Auth | None, str]:
+    """Return the authentication of a client, and the prefix of its paths. Raises ValueError if `key` is no API key, or
+    if there are both.
+    """
+    if key is None:
+        return auth, ""
+    if auth is not None:
+        raise ValueError("pass an API key or another authentication, not both")
+    if not key.startswith(KEY_BEGINS):
+        raise ValueError(
+            f"the API key is not valid, because it does not begin with {KEY_BEGINS}; check that it is not a token"
+        )
+    return Bearer(key), BY_API_KEY
 
 
 class SigV4(httpx.Auth):

@@ -73,7 +73,7 @@ class ApiKeyStore:
         Return whether it was written. Raises StoreBusyError.
         """
         item = _key(key.tenant, key.id) | values.pack({name: getattr(key, name) for name in _FIELDS})
-        item |= values.pack({"expires_at": key.expires_at, "events": key.events})
+        item |= values.pack({"expires_at": key.expires_at, "events": key.events, "scopes": key.scopes})
         count, unchanged = (Set("version", version + 1),), holds({"version": version or None})
         writes: list[Write | Check] = [
             Put(Table.JOBS, item, Absent()),
@@ -99,5 +99,6 @@ def _key(tenant: str, key_id: str) -> Item:
 
 def _api_key(tenant: str, item: Item) -> ApiKey:
     key_id = item["SK"]["S"].removeprefix(API_KEY_PREFIX)
-    events = frozenset(item["events"]["SS"]) if "events" in item else frozenset[str]()
-    return ApiKey(tenant, key_id, events=events, **values.read_fields(ApiKey, item, _FIELDS))
+    given = values.read_fields(ApiKey, item, _FIELDS)
+    given |= {name: frozenset(item[name]["SS"]) for name in ("events", "scopes") if name in item}
+    return ApiKey(tenant, key_id, **given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -17,12 +18,13 @@ from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.models import LINE, Body, Whole, no_controls, refuse, unfit
 from duecourse.api.bodies.posted import TemplateKey
 from duecourse.api.bodies.validation import read_body
+from duecourse.api.identity import READ, WRITE, includes, insufficient_scope
 from duecourse.api.problems import FieldFault, Problem, invalid, later, shortened
 from duecourse.api.request import IDEMPOTENCY_KEY, Request, read_key, request_key
 from duecourse.api.routes.manual import payload_faults_of
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.instants import millisecond, to_iso
-from duecourse.domain.jobs.job import MAX_DESCRIPTION, Job
+from duecourse.domain.jobs.job import MAX_DESCRIPTION, TAG_PATTERN, Job
 from duecourse.domain.runs.api_keys import (
     DEFAULT_DAYS,
     DEFAULT_PER_MINUTE,
@@ -32,9 +34,11 @@ from duecourse.domain.runs.api_keys import (
     MAX_DAYS,
     MAX_DEBOUNCE_SECONDS,
     MAX_EVENTS,
+    MAX_KEY_SCOPES,
     MAX_KEYS,
     MAX_PER_MINUTE,
     ApiKey,
+    no_job,
 )
 from duecourse.domain.runs.rendering import literal_payload
 from duecourse.domain.targets.template import TemplateError
@@ -43,26 +47,41 @@ from duecourse.usecases.runs.api_keys import (
     ApiKeyDraft,
     ApiKeyQuotaError,
     ApiKeyRateError,
+    ApiKeyScopeError,
     ApiKeyUnknownError,
     BadApiKeyError,
     SignatureError,
 )
 from duecourse.usecases.runs.requests import OwnPayload
 
-SCOPE_PATTERN = f"run:{ID_PATTERN}"
+_ONE = f"jobs:(?:read|write)(?::tag={TAG_PATTERN})?"
+SCOPE_PATTERN = f"(?:run:{ID_PATTERN}|{_ONE}(?: {_ONE}){{0,{MAX_KEY_SCOPES - 1}}})"
+RUNS = "run:"
+"""The prefix of the scope of a key that starts runs of a job."""
+
+PERMITS = (
+    f"What the key permits: run:JOB, or up to {MAX_KEY_SCOPES} scopes with spaces between them, such as "
+    "`jobs:read jobs:write:tag=billing`."
+)
 SENDERS_KEYS = ("webhook-id", "x-github-delivery")
 """Headers in which common senders name a request. They count as Idempotency-Key."""
+
+BY_KEY = "/key"
+"""The prefix of the paths at which the API accepts a key with scopes instead of a token (`api.keyed`)."""
 
 SIGNATURE = "x-hub-signature-256"
 EVENT = "x-github-event"
 """The header in which GitHub, Gitea and Forgejo name the event of a webhook."""
 
-Scope = Annotated[str, Field(pattern=f"^{SCOPE_PATTERN}$", description="The job that the key can run: run:JOB.")]
+Scope = Annotated[str, Field(pattern=f"^{SCOPE_PATTERN}$", description=PERMITS)]
 
 
 def _scope(scope: str) -> str:
     if re.fullmatch(SCOPE_PATTERN, scope) is None:
-        raise refuse('must be "run:" and the id of a job, such as run:nightly')
+        raise refuse(
+            'must be "run:" and the id of a job, such as run:nightly, or jobs:read or jobs:write, such as jobs:read '
+            f"jobs:write:tag=billing (at most {MAX_KEY_SCOPES}, with a space between two)"
+        )
     return scope
 
 
@@ -71,10 +90,7 @@ class KeyBody(Body):
 
     scope: Annotated[
         str,
-        Field(
-            description="The job that the key can run: run:JOB.",
-            json_schema_extra={"pattern": f"^{SCOPE_PATTERN}$"},
-        ),
+        Field(description=PERMITS, json_schema_extra={"pattern": f"^{SCOPE_PATTERN}$"}),
         AfterValidator(_scope),
     ]
     description: Annotated[
@@ -113,6 +129,13 @@ class KeyBody(Body):
             "no effect. Empty: all events except ping.",
         ),
     ] = Field(default_factory=list)
+
+    @field_validator("debounce_seconds", "debounce_key", "deduplicate_key", "signed", "events")
+    @classmethod
+    def _for_runs(cls, value: Any, info: ValidationInfo) -> Any:
+        if value and not info.data.get("scope", RUNS).startswith(RUNS):
+            raise refuse("requires a key with the scope run:JOB; change scope, or remove this field")
+        return value
 
     @field_validator("deduplicate_key")
     @classmethod
@@ -165,7 +188,13 @@ class CreatedKeyAnswer(KeyAnswer):
     """A new key with its text and its secret, which are not stored and cannot be read again."""
 
     key: Annotated[str, Field(pattern=f"^{KEY_PATTERN}$")]
-    path: Annotated[str, Field(description="The path of the trigger URL. It contains the key.")]
+    path: Annotated[
+        str,
+        Field(
+            description="With run:JOB, the path of the trigger URL, which contains the key. With other scopes, the "
+            "prefix of the paths at which the API accepts the key."
+        ),
+    ]
     secret: Annotated[
         str | None,
         Field(description="The secret for X-Hub-Signature-256; null if requests need no signature."),
@@ -186,17 +215,26 @@ class KeysAnswer(TypedDict):
     body=KeyBody,
     headers=("Idempotency-Key",),
     problems=("invalid-key", "unknown-job", "key-quota", "idempotency-key-reused", "busy"),
+    without_keys=True,
 )
 def create_key(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """Create an API key.
 
-    The key starts runs of one job. Only its hash is stored, so this response is the only one that contains the key. A
-    repeated request with the same `Idempotency-Key` replaces the first API key.
+    With the scope `run:JOB`, the key starts runs of one job. With other scopes, which the caller must have, it replaces
+    a token: send it as `Authorization: Bearer <key>` to the paths below `/key`, such as `GET /key/v1/jobs`. Only its
+    hash is stored, so this response is the only one that contains the key. A repeated request with the same
+    `Idempotency-Key` replaces the first API key.
     """
     own = read_key(request)
     body = read_body(request, KeyBody, kind="invalid-key")
+    scopes = frozenset[str]() if body.scope.startswith(RUNS) else frozenset(body.scope.split())
+    if beyond := frozenset(scope for scope in scopes if not includes(request.scopes, scope)):
+        fault = FieldFault(
+            f"must have only scopes that you have; you do not have {', '.join(sorted(beyond))}", "/scope"
+        )
+        raise insufficient_scope(f"The scope of the key {fault.detail}.", beyond, [fault])
     draft = ApiKeyDraft(
-        job_id=body.scope.removeprefix("run:"),
+        job_id=no_job(scopes) if scopes else body.scope.removeprefix(RUNS),
         description=body.description,
         days=body.expires_in_days,
         requests_per_minute=body.requests_per_minute,
@@ -205,11 +243,14 @@ def create_key(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
         signed=body.signed,
         events=frozenset(body.events),
         deduplicate_key=body.deduplicate_key,
+        scopes=scopes,
     )
     asked = asdict(draft)
     # Without these fields, the digest is that of earlier releases.
     if events := sorted(asked.pop("events")):
         asked["events"] = events
+    if wanted := sorted(asked.pop("scopes")):
+        asked["scopes"] = wanted
     if draft.deduplicate_key is None:
         del asked["deduplicate_key"]
     named = request_key(own, asked, "api key")
@@ -217,14 +258,14 @@ def create_key(api: Api, request: Request, _parameters: Mapping[str, str]) -> An
         key, text = api.api_keys.create(request.tenant, draft, by=request.principal, request=named)
     except ApiKeyQuotaError:
         raise Problem("key-quota", f"The tenant has {MAX_KEYS} keys, the maximum; revoke a key first.") from None
-    answer: CreatedKeyAnswer = {**_document(key), "key": text.text, "path": f"/v1/hooks/{text.text}", "secret": None}
+    path = BY_KEY if key.scopes else f"/v1/hooks/{text.text}"
+    answer: CreatedKeyAnswer = {**_document(key), "key": text.text, "path": path, "secret": None}
     if key.salt is not None:
         answer["secret"] = text.secret(key.salt)
-    facts = {"key_id": key.id, "job_id": key.job_id}
-    return Answer(HTTPStatus.CREATED, "key_created", answer, {"location": f"/v1/keys/{key.id}"}, facts)
+    return Answer(HTTPStatus.CREATED, "key_created", answer, {"location": f"/v1/keys/{key.id}"}, _facts(key))
 
 
-@route("GET", "/v1/keys", "keys", {200: KeysAnswer})
+@route("GET", "/v1/keys", "keys", {200: KeysAnswer}, without_keys=True)
 def list_keys(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List API keys.
 
@@ -234,18 +275,18 @@ def list_keys(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
     return Answer(HTTPStatus.OK, "keys_listed", KeysAnswer(items=items), facts={"items": len(items)})
 
 
-@route("DELETE", "/v1/keys/<key_id>", "keys", {204: None}, problems=("unknown-key",))
+@route("DELETE", "/v1/keys/<key_id>", "keys", {204: None}, problems=("unknown-key",), without_keys=True)
 def delete_key(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Revoke an API key.
 
-    The key can no longer start runs.
+    The next request with the key gets 401.
     """
     key_id = unquote(parameters["key_id"])
     try:
         key = api.api_keys.revoke(request.tenant, key_id, by=request.principal)
     except ApiKeyUnknownError:
         raise Problem("unknown-key", f'There is no key "{shortened(key_id)}".') from None
-    return Answer(HTTPStatus.NO_CONTENT, "key_revoked", facts={"key_id": key.id, "job_id": key.job_id})
+    return Answer(HTTPStatus.NO_CONTENT, "key_revoked", facts=_facts(key))
 
 
 _HOOK: Mapping[str, Any] = {
@@ -280,13 +321,26 @@ def trigger_with_header(api: Api, request: Request, _parameters: Mapping[str, st
 
 def opened(api: Api, request: Request, parameters: Mapping[str, str]) -> Request:
     """Return the request with its key, and the key's tenant. Raises Problem: 401 without a valid key or the signature
-    that it requires, 429 with `retry-after` if the key's limit is reached.
+    that it requires, 403 for a key that starts no runs, 429 with `retry-after` if the key's limit is reached.
     """
     if (text := parameters.get("key")) is None:
-        scheme, _, text = (request.authorization or "").partition(" ")
-        text = text.strip() if scheme.lower() == "bearer" else ""
-    try:
+        text = bearer(request)
+    with key_problems():
         key = api.api_keys.opened(unquote(text), request.raw, request.headers.get(SIGNATURE, ""))
+    return replace(request, tenant=key.tenant, principal=key.principal, key=key)
+
+
+def bearer(request: Request) -> str:
+    """Return the text after `Bearer` in the header Authorization, or an empty text."""
+    scheme, _, text = (request.authorization or "").partition(" ")
+    return text.strip() if scheme.lower() == "bearer" else ""
+
+
+@contextmanager
+def key_problems() -> Iterator[None]:
+    """Raise the Problem for each error of a request's key: 401, 403 or 429."""
+    try:
+        yield
     except BadApiKeyError:
         detail = "The API key does not exist, was revoked or has expired; use a valid key."
         raise Problem("bad-key", detail, headers={"www-authenticate": "Bearer"}) from None
@@ -299,7 +353,13 @@ def opened(api: Api, request: Request, parameters: Mapping[str, str]) -> Request
         seconds = retry_after(error.wait)
         limit = f"{error.key.requests_per_minute} requests per minute are allowed with this key"
         raise later("too-many-requests", f"Too many requests: {limit}. Try again in {seconds} s.", seconds) from None
-    return replace(request, tenant=key.tenant, principal=key.principal, key=key)
+    except ApiKeyScopeError as error:
+        if not error.key.scopes:  # the holder of the URL of a signed key does not learn its job
+            detail = "The API key has the scope run:JOB, and is only for POST /v1/hooks; use a key with other scopes."
+            raise insufficient_scope(detail, frozenset({READ, WRITE})) from None
+        own = f"this key has {error.key.scope}, for paths below {BY_KEY}/v1"
+        detail = f"A trigger needs an API key with the scope run:JOB; {own}."
+        raise insufficient_scope(detail, frozenset({"run:JOB"})) from None
 
 
 def _run(api: Api, request: Request) -> Answer:
@@ -358,10 +418,14 @@ def _name_of(request: Request) -> str | None:
     return None
 
 
+def _facts(key: ApiKey) -> Mapping[str, object]:
+    return {"key_id": key.id, **({"scope": key.scope} if key.scopes else {"job_id": key.job_id})}
+
+
 def _document(key: ApiKey) -> KeyAnswer:
     return {
         "id": key.id,
-        "scope": f"run:{key.job_id}",
+        "scope": key.scope,
         "description": key.description,
         "created_at": millisecond(key.created_at),
         "created_by": key.created_by,

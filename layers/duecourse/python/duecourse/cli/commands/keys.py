@@ -17,11 +17,18 @@ from duecourse.client.models import Key
 
 @click.group(cls=Group, example="duecourse keys create --scope run:report --description GitHub")
 def keys() -> None:
-    """Create, list and delete API keys, with which systems without a login start runs."""
+    """Create, list and delete API keys, with which systems without a login start runs or call the API."""
 
 
-@keys.command(cls=Command, example="duecourse keys create --scope run:report --days 365")
-@click.option("--scope", required=True, metavar="run:JOB", help="The job that the key can run.")
+@keys.command(cls=Command, example="duecourse keys create --scope jobs:read --tag team-a --days 365")
+@click.option(
+    "--scope",
+    required=True,
+    multiple=True,
+    metavar="SCOPE",
+    help="run:JOB for the job that the key can run; or jobs:read or jobs:write, repeatable.",
+)
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Limit the scopes to jobs with a tag; repeatable.")
 @click.option("--description", metavar="TEXT", help="The purpose of the key.")
 @number_option("--days", "KeyRequest", "expires_in_days", "Expire after this many days.", "DAYS")
 @number_option("--per-minute", "KeyRequest", "requests_per_minute", "Allow this many requests per minute.", "N")
@@ -38,7 +45,8 @@ def keys() -> None:
 )
 @named_options
 def create(
-    scope: str,
+    scope: tuple[str, ...],
+    tags: tuple[str, ...],
     description: str | None,
     days: int | None,
     per_minute: int | None,
@@ -51,10 +59,14 @@ def create(
     sign: bool | None,
     as_json: bool,
 ) -> None:
-    """Create a key, and print its trigger URL. The URL cannot be shown again."""
+    """Create a key, and print its trigger URL; with jobs:read or jobs:write, print the key. It cannot be shown again.
+
+    Commands use the key in DUECOURSE_API_KEY instead of a token.
+    """
+    permitted = " ".join(f"{each}:tag={tag}" for each in scope for tag in tags) or " ".join(scope)
     with connected(api, sign) as client:
         made = client.create_key(
-            scope,
+            permitted,
             description=description,
             expires_in_days=days,
             requests_per_minute=per_minute,
@@ -69,10 +81,11 @@ def create(
         print_json(made, CreatedKey(url=url))
         return
     ends = f"{made.expires_at:%Y-%m-%d}"
-    shown = "this URL" if made.secret is None else "this URL and the secret"
-    note = f"key {made.id} can run {scope.removeprefix('run:')} until {ends}; {shown} cannot be shown again:"
-    click.echo(plain(note), err=True)
-    click.echo(plain(url))
+    runs = made.scope.startswith("run:")
+    shown = "it" if not runs else "this URL" if made.secret is None else "this URL and the secret"
+    permits = f"can run {made.scope.removeprefix('run:')}" if runs else f"has {made.scope}"
+    click.echo(plain(f"key {made.id} {permits} until {ends}; {shown} cannot be shown again:"), err=True)
+    click.echo(plain(url if runs else made.key))
     if made.secret is not None:
         click.echo(plain(made.secret))
 
@@ -99,9 +112,9 @@ def _print_keys(found: Sequence[Key]) -> None:
 @yes_option
 @api_options
 def delete(key_id: str, yes: bool, api: str | None, sign: bool | None) -> None:
-    """Revoke a key, so that it cannot start runs. KEY is its id."""
+    """Revoke a key, so that it is no longer valid. KEY is its id."""
     with connected(api, sign) as client:
         if not yes:
-            confirm(plain(f"Revoke the key {key_id}? Systems that use it can no longer start runs."))
+            confirm(plain(f"Revoke the key {key_id}? The API rejects all further requests with it."))
         client.delete_key(key_id)
     say(plain(f"the key {key_id} is revoked"))

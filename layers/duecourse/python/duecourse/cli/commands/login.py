@@ -22,7 +22,7 @@ import httpx
 
 from duecourse.cli.commands.options import prompting
 from duecourse.cli.terminal import CliError, Command, UsageError, plain, say
-from duecourse.client.access import TOKEN, Access, access
+from duecourse.client.access import KEY, TOKEN, Access, access
 from duecourse.client.calls import NotSentError, check_encrypted
 from duecourse.client.login import DISCOVERY, Issuer, TokenFile, Tokens, cognito_request, cognito_tokens
 
@@ -59,7 +59,7 @@ def logout(profile: str | None) -> None:
 
 def _of(profile: str | None) -> tuple[Access, Issuer, TokenFile]:
     try:
-        found = access(profile, {name: value for name, value in os.environ.items() if name != TOKEN})
+        found = access(profile, {name: value for name, value in os.environ.items() if name not in (TOKEN, KEY)})
     except ValueError as error:
         raise UsageError(plain(str(error))) from error
     if found.issuer is None or found.profile is None:

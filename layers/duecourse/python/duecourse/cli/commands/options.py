@@ -19,6 +19,7 @@ from click.core import ParameterSource
 from duecourse.cli.progress import awaited, errors
 from duecourse.cli.terminal import CliError, InterruptedCliError, UsageError, outputs, plain
 from duecourse.client import TIMEOUT_SECONDS, ApiError, ApiUnreachableError, Client, NotFoundError, UnauthorizedError
+from duecourse.client.access import KEY as KEY_VARIABLE
 from duecourse.client.access import PROFILE, Access, NoApiError, access, access_to
 from duecourse.client.access import TOKEN as TOKEN_VARIABLE
 from duecourse.client.calls import LOCAL_HOSTS, ApiAnswer, Call, NotSentError
@@ -141,12 +142,14 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
         found = _found(api, token)
         if (token := token or found.token) and sign:
             raise UsageError("--sign cannot be combined with a token; remove --sign, or --token and DUECOURSE_TOKEN")
+        if found.key and sign:
+            raise UsageError("--sign cannot be combined with an API key; remove --sign, or unset DUECOURSE_API_KEY")
         found = replace(found, token=token, sign=sign)
-        auth, timeout = found.auth(), timeout_of(found.api)
+        caller = _Awaited(found.api, auth=found.auth(), key=found.key, retries=1, timeout=timeout_of(found.api))
     except ValueError as error:
         raise UsageError(plain(str(error))) from error
     try:
-        with _Awaited(found.api, auth=auth, retries=1, timeout=timeout) as client:
+        with caller as client:
             try:
                 yield client
             except KeyboardInterrupt:
@@ -157,7 +160,9 @@ def connected(api: str | None, sign: bool | None) -> Iterator[Client]:
                 raise CliError(f"{_foreign(error, found.api) or _text(error)}{_similar(client, error)}") from error
     except UnauthorizedError as error:
         remedy = "the token is missing, expired or of another stage: set DUECOURSE_TOKEN, or use duecourse login"
-        raise CliError(plain(f"{error}; {remedy}")) from error
+        if found.key:
+            remedy = "check DUECOURSE_API_KEY"
+        raise CliError(plain(f"{str(error).rstrip('.')}; {remedy}")) from error
     except ApiError as error:
         raise CliError(_foreign(error, found.api) or _text(error)) from error
     except NotSentError as error:
@@ -216,11 +221,12 @@ def _remember(context: click.Context, option: click.Parameter, token: str | None
 
 def _found(api: str | None, token: str | None) -> Access:
     """Return the given API, that of the environment or of a profile, or else the running local stack of this checkout.
-    With a `token` of the command line, the environment's token is not read.
+    With a `token` of the command line, the environment's token and API key are not read.
 
     Raises ValueError with the settings to use.
     """
-    environment = {name: value for name, value in os.environ.items() if not (token and name == TOKEN_VARIABLE)}
+    replaced = (TOKEN_VARIABLE, KEY_VARIABLE) if token else ()
+    environment = {name: value for name, value in os.environ.items() if name not in replaced}
     if api:
         return access_to(api, environment)
     try:

@@ -1,4 +1,4 @@
-"""API keys: each lets a system without a login start runs of one job.
+"""API keys: each lets a system without a login start runs of one job, or call the API with scopes.
 
 A key is `dck_<tenant>.<secret><check>`. It contains the tenant, so that one read finds it. Only its hash is stored. Its
 id is the beginning of the hash. The check is a checksum, so that an invented key is refused without a read. Keys of
@@ -30,6 +30,9 @@ CHECKED_CHARACTERS = 32 + _CHECK_CHARACTERS
 
 MAX_KEYS = 100
 """The maximum number of keys of a tenant."""
+
+MAX_KEY_SCOPES = 20
+"""The maximum number of scopes of a key."""
 
 DEFAULT_DAYS, MAX_DAYS = 90, 366
 DEFAULT_PER_MINUTE, MAX_PER_MINUTE = 60, 6000
@@ -101,10 +104,19 @@ def _check(text: str) -> str:
     return sha256(f"duecourse key check {text}".encode()).hexdigest()[:_CHECK_CHARACTERS]
 
 
+def no_job(scopes: frozenset[str]) -> str:
+    """Return the `job_id` of a key with these scopes. No id of a job contains a colon."""
+    return min(scopes)
+
+
 @dataclass(frozen=True, slots=True)
 class ApiKey:
     """A stored key of a tenant, which can start runs of `job_id`, but not of a job that was created later with the same
     id (`job_generation` is the job's `created_generation`).
+
+    A key with `scopes` gives access to the routes of the API instead, and starts no run by itself. Its `job_id` is one
+    of the scopes (`no_job`), which no job has as its id. So an earlier release, which does not know scopes, lists and
+    revokes the key, but finds no job that it starts.
 
     Times are UTC seconds. `requests_per_minute` is its own limit, below that of the tenant. With
     `debounce_seconds`, requests with the same `debounce_key` (a template) start one run in a window of this length,
@@ -131,6 +143,12 @@ class ApiKey:
     request: str | None = None
     events: frozenset[str] = frozenset()
     deduplicate_key: str | None = None
+    scopes: frozenset[str] = frozenset()
+
+    @property
+    def scope(self) -> str:
+        """What the key permits: `run:JOB`, or its scopes with spaces between them."""
+        return " ".join(sorted(self.scopes)) or f"run:{self.job_id}"
 
     @property
     def expires_at(self) -> int:
@@ -139,7 +157,7 @@ class ApiKey:
 
     @property
     def principal(self) -> str:
-        """The author of the runs that the key starts."""
+        """The caller of requests with the key, and the author of the runs that it starts."""
         return f"key:{self.id}"
 
     @property

@@ -1,4 +1,4 @@
-"""API keys: create, list and revoke them, and start runs with them."""
+"""API keys: create, list and revoke them, start runs with them, and recognize callers by them."""
 
 from __future__ import annotations
 
@@ -47,6 +47,14 @@ class BadApiKeyError(Exception):
     """The text is not a key, or the key was revoked or has expired."""
 
 
+class ApiKeyScopeError(Exception):
+    """The key is valid, but not for this kind of request."""
+
+    def __init__(self, key: ApiKey) -> None:
+        super().__init__(key.id)
+        self.key = key
+
+
 class SignatureError(Exception):
     """The key requires signed requests, and the signature is missing or wrong."""
 
@@ -61,7 +69,7 @@ class ApiKeyRateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ApiKeyDraft:
-    """A key to create. The fields are those of ApiKey."""
+    """A key to create. The fields are those of ApiKey. With `scopes`, `job_id` is `no_job`."""
 
     job_id: str
     description: str = ""
@@ -72,11 +80,14 @@ class ApiKeyDraft:
     signed: bool = False
     events: frozenset[str] = frozenset()
     deduplicate_key: str | None = None
+    scopes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKeys:
-    """Writes and reads keys. The history of a job has a record of each key that was created or revoked for it."""
+    """Writes and reads keys. The history of a job has a record of each key that was created or revoked for it. A key
+    with scopes has no job and no record.
+    """
 
     parts: Parts[TableSettings]
     manual: Manual
@@ -89,9 +100,12 @@ class ApiKeys:
         the first one, whose text may not have arrived. Raises JobUnknownError, ApiKeyQuotaError, KeyReusedError, or
         StoreBusyError (also if a repetition of the request has just been answered).
         """
-        job = self.parts.jobs.get(tenant, draft.job_id)
-        if job is None:
-            raise JobUnknownError(draft.job_id)
+        generation = 0
+        if not draft.scopes:
+            job = self.parts.jobs.get(tenant, draft.job_id)
+            if job is None:
+                raise JobUnknownError(draft.job_id)
+            generation = job.created_generation
         earlier = frozenset[str]()
         for attempt in range(LOST_RACES):
             now, standing = self.parts.clock.now(), self.parts.jobs.api_keys.all(tenant)
@@ -111,8 +125,8 @@ class ApiKeys:
                 tenant=tenant,
                 id=text.id,
                 hash=text.hash,
-                job_id=job.id,
-                job_generation=job.created_generation,
+                job_id=draft.job_id,
+                job_generation=generation,
                 description=draft.description,
                 created_at=now,
                 created_by=by,
@@ -124,6 +138,7 @@ class ApiKeys:
                 request=None if request is None else _stored(request),
                 events=draft.events,
                 deduplicate_key=draft.deduplicate_key,
+                scopes=draft.scopes,
             )
             added = self.parts.jobs.api_keys.add(key, standing.version, None if first is None else first.id)
             # If the first response is lost, the repeated write finds the key.
@@ -139,7 +154,7 @@ class ApiKeys:
         return sorted(self.parts.jobs.api_keys.all(tenant).items, key=lambda key: (-key.created_at, key.id))
 
     def revoke(self, tenant: str, key_id: str, *, by: str) -> ApiKey:
-        """Delete the key, so that it can no longer start runs, and return it. Raises ApiKeyUnknownError."""
+        """Delete the key, so that it is no longer valid, and return it. Raises ApiKeyUnknownError."""
         # DynamoDB refuses sort keys above 1,024 bytes.
         key = self.parts.jobs.api_keys.get(tenant, key_id) if re.fullmatch(KEY_ID_PATTERN, key_id) else None
         if key is None:
@@ -149,20 +164,44 @@ class ApiKeys:
         return key
 
     def opened(self, text: str, body: Callable[[], bytes], signature: str) -> ApiKey:
-        """Return the valid key with this text, and take a request from its limit. `body` is called, and `signature`
-        compared, only for a key that requires signed requests. Raises BadApiKeyError, SignatureError, ApiKeyRateError,
-        or the errors of `body`.
+        """Return the valid key with this text, which starts runs, and take a request from its limit. `body` is called,
+        and `signature` compared, only for a key that requires signed requests. Raises BadApiKeyError, ApiKeyScopeError
+        (the key has scopes), SignatureError, ApiKeyRateError, or the errors of `body`.
         """
+        given, key = self._valid(text)
+        if key.scopes:
+            raise ApiKeyScopeError(key)
+        # Requests of a caller who has only the URL take nothing from the limit.
+        if key.salt is not None and not key.accepts(given, body(), signature):
+            raise SignatureError
+        return self._admitted(key)
+
+    def caller(self, text: str) -> ApiKey:
+        """Return the valid key with this text, which has scopes, and take a request from its limit. Raises
+        BadApiKeyError, ApiKeyScopeError (the key starts runs) and ApiKeyRateError.
+        """
+        _, key = self._valid(text)
+        if not key.scopes:
+            raise ApiKeyScopeError(key)
+        return self._admitted(key)
+
+    def check(self, text: str) -> None:
+        """Raise BadApiKeyError if this is not the text of a valid key. Takes nothing from its limit."""
+        self._valid(text)
+
+    def _valid(self, text: str) -> tuple[KeyText, ApiKey]:
+        """Return the key with this text. An invented key causes no read. Raises BadApiKeyError."""
         try:
             given = read_key_text(text)
         except KeyTextError:
             raise BadApiKeyError from None
-        key, now = self.parts.jobs.api_keys.get(given.tenant, given.id), self.parts.clock.now()
-        if key is None or not key.opens(given, now):
+        key = self.parts.jobs.api_keys.get(given.tenant, given.id)
+        if key is None or not key.opens(given, self.parts.clock.now()):
             raise BadApiKeyError
-        # Requests of a caller who has only the URL take nothing from the limit.
-        if key.salt is not None and not key.accepts(given, body(), signature):
-            raise SignatureError
+        return given, key
+
+    def _admitted(self, key: ApiKey) -> ApiKey:
+        now = self.parts.clock.now()
         # The bucket has the name of the tenant and the key, so it belongs to the tenant's items.
         wait = replace(self.limits, rules=key.rules).admit(f"{key.tenant}#{key.id}")
         if wait is not None:
@@ -220,6 +259,8 @@ class ApiKeys:
         return self.parts.randomness.nonce() + self.parts.randomness.nonce()
 
     def _note(self, what: ChangeAction, key: ApiKey, by: str, **facts: object) -> None:
+        if key.scopes:
+            return
         at = self.parts.clock.now()
         record = asked(what, (key.tenant, key.job_id), by, at, f"{key.id}-{what}", None, key_id=key.id, **facts)
         self.parts.jobs.note([record])
