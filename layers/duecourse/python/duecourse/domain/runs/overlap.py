@@ -319,7 +319,7 @@ def last_rank_before(ended: Run) -> int:
 
 
 def _ends_starts(record: Run) -> bool:
-    """Return whether the starts before this record have no effect any more, also those that are not recorded yet."""
+    """Return whether the starts before this record no longer have an effect, also those that are not recorded yet."""
     return isinstance(record, Final) or is_rescheduled(record)
 
 
