@@ -11,7 +11,8 @@ from duecourse.domain.targets.connectors import (
     host_refusal,
     network_problem,
 )
-from duecourse.domain.targets.targets import Connector
+from duecourse.domain.targets.kinds import place_of, stored_target, target_of
+from duecourse.domain.targets.targets import Connector, HttpTarget
 
 OFFICE = Connector(
     name="office",
@@ -130,3 +131,16 @@ def test_connectors_may_have_private_and_public_networks(cidr: str) -> None:
 )
 def test_connectors_may_not_have_networks_that_none_may_call(cidr: str) -> None:
     assert (network_problem(cidr) is None) == (cidr == "10.0.0.0"), "one address is a network of its own"
+
+
+def test_connectors_separate_the_failures_of_hosts_with_the_same_name() -> None:
+    url = "https://erp.corp.example/a"
+    assert place_of("acme", HttpTarget(url)) == "acme erp.corp.example"
+    assert place_of("acme", HttpTarget(url, via="office")) == "acme erp.corp.example via office"
+
+
+def test_connectors_add_nothing_to_the_stored_target_of_other_jobs() -> None:
+    assert "via" not in stored_target(HttpTarget("https://example.com/"))
+    target = HttpTarget("https://erp.corp.example/", via="office")
+    assert stored_target(target)["via"] == "office"
+    assert target_of(stored_target(target)) == target
