@@ -1,4 +1,4 @@
-"""The Lambda handler of the HTTP API routes that accept a run's token: heartbeat, complete, fail."""
+"""The Lambda handler of the HTTP API routes that accept a run's token: heartbeat, log, complete, fail."""
 
 from __future__ import annotations
 

@@ -123,8 +123,8 @@ class ApiConfig:
     """
     open_burst: int = 10
     callback_requests_per_second: int = 200
-    """The limit of each of the routes heartbeat, complete and fail, which require no authorization. Calls to one route
-    do not reduce the limits of the others.
+    """The limit of each of the routes heartbeat, log, complete and fail, which require no authorization. Calls to one
+    route do not reduce the limits of the others.
     """
     callback_burst: int = 400
     hook_requests_per_second: int = 100

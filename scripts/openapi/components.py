@@ -241,8 +241,8 @@ Duecourse is a distributed job scheduler on AWS serverless services. It supports
 
 **Access.** A bearer token of the stage's issuer (or, on a stage with `auth: iam`, a SigV4 signature) determines the
 tenant and gives access only to the jobs of that tenant. It contains scopes: `jobs:read`, `jobs:write`, `ops`. Health
-and this document do not need authentication; targets call `heartbeat`, `complete` and `fail` with the callback token of
-the run; `/v1/hooks` requires an API key. An API key with scopes gives access to the same routes below `/key`.
+and this document do not need authentication; targets call `heartbeat`, `log`, `complete` and `fail` with the callback
+token of the run; `/v1/hooks` requires an API key. An API key with scopes gives access to the same routes below `/key`.
 
 **Responses.** All errors are problem documents (RFC 9457) that list every invalid field; compare the last part of
 `type`, which is stable, and show `detail`. Each response has the id of its request in `x-request-id`, and in

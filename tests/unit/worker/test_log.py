@@ -2,17 +2,22 @@
 
 import json
 import logging
+import threading
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from duecourse.testing.faults import around
 from duecourse.worker.keeper import Keeper
 from duecourse.worker.log import MAX_WAITING_BYTES, PORTION_BYTES, RunLog
+from duecourse.worker.log_sender import LAST_LOG_FAILURES, LAST_LOG_SECONDS, LogSender
 from duecourse.worker.queue import TaskMessage, WorkerRun, read_run
-from duecourse.worker.rhythm import LAST_LOG_FAILURES, LAST_LOG_SECONDS, LOG_SECONDS
 from tests.support.examples import examples
+from tests.support.waiting import PATIENCE_SECONDS, awaited
 from tests.support.worker import BAD_TOKEN, EVENT, OVER, Api, Clock, MemoryQueue, without_callback, worker
 
 BODY = json.dumps(EVENT)
@@ -34,11 +39,9 @@ def clock() -> Clock:
     return Clock()
 
 
-def kept(api: Api, clock: Clock) -> tuple[WorkerRun, Keeper]:
+def sending(api: Api, clock: Clock, **more: Any) -> tuple[WorkerRun, LogSender]:
     run = read_run(BODY)
-    keeper = Keeper(MemoryQueue(), TaskMessage(BODY, BODY), run, api.client, hidden_seconds=60, clock=clock)
-    keeper.tick()
-    return run, keeper
+    return run, LogSender(run, api.client, 1, clock=clock, over=lambda _: None, **more)
 
 
 def portion(text: str, number: int = 1, delivery: int = 1) -> dict[str, object]:
@@ -72,30 +75,52 @@ def test_log_without_lines_costs_no_request(queue: MemoryQueue, api: Api) -> Non
     assert api.logs == []
 
 
-def test_log_lines_are_sent_together_every_few_seconds_and_the_portion_grows(api: Api, clock: Clock) -> None:
-    run, keeper = kept(api, clock)
+def test_log_lines_are_sent_together_and_the_portion_grows(api: Api, clock: Clock) -> None:
+    run, sender = sending(api, clock)
     run.log("one")
     run.log("two")
-    assert keeper.tick() == LOG_SECONDS
-    assert api.logs == []
-    clock.now += LOG_SECONDS
-    keeper.tick()
+    sender.send()
     run.log("three")
-    assert keeper.tick() == LOG_SECONDS
-    clock.now += LOG_SECONDS
-    keeper.tick()
+    sender.send()
+    sender.send()  # nothing new, no request
     assert api.logs == [portion("one\ntwo\n"), portion("one\ntwo\nthree\n")]
-    clock.now += LOG_SECONDS
-    keeper.tick()
-    assert len(api.logs) == 2, "nothing new, no request"
 
 
-def test_log_wakes_the_thread_only_for_the_first_of_several_lines(api: Api) -> None:
-    woken: list[int] = []
-    run = replace(read_run(BODY), wake=lambda: woken.append(1))
+def test_log_lines_are_sent_by_a_thread_of_their_own_that_starts_with_the_first_line(api: Api, clock: Clock) -> None:
+    run, sender = sending(api, clock, every=0.001)
+    run = replace(run, begin_log=sender.begin)
+    api.will("log", BUSY)
+    run.log("one")
+    awaited("the line", lambda: len(api.logs) == 2)
+    assert api.logs == [portion("one\n"), portion("one\n")]
+    sender.finish(clock.pause)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("log ")]
+
+
+def test_log_request_that_is_slow_does_not_delay_a_heartbeat(api: Api, clock: Clock) -> None:
+    run, answered = read_run(BODY), threading.Event()
+    keeper = Keeper(MemoryQueue(), TaskMessage(BODY, BODY), run, api.client, hidden_seconds=60, clock=clock)
+
+    def slow(*_: Any, **__: Any) -> Any:
+        answered.wait(PATIENCE_SECONDS)
+        return SimpleNamespace(stored=True)
+
+    client = around(api.client, append_run_log=slow)
+    sender = LogSender(run, client, 1, clock=clock, over=keeper.end, every=0.001)
+    run.log("one")
+    sender.begin()
+    keeper.beat()
+    assert api.beats == 1
+    answered.set()
+    sender.finish(clock.pause)
+
+
+def test_log_begins_only_for_the_first_of_several_lines() -> None:
+    begun: list[int] = []
+    run = replace(read_run(BODY), begin_log=lambda: begun.append(1))
     for _ in range(100):
         run.log("line")
-    assert woken == [1]
+    assert begun == [1]
 
 
 def test_log_that_is_long_is_sent_in_portions(queue: MemoryQueue, api: Api) -> None:
@@ -137,16 +162,13 @@ def test_log_that_is_stored_is_complete_whatever_responses_are_lost(texts: list[
 
 
 def test_log_portion_without_a_response_is_sent_again_unchanged(api: Api, clock: Clock) -> None:
-    run, keeper = kept(api, clock)
+    run, sender = sending(api, clock)
     api.will("log", None, BUSY)
     run.log("one")
-    for line in ("two", "three", None):
-        clock.now += LOG_SECONDS
-        keeper.tick()
-        if line:
-            run.log(line)
-    clock.now += LOG_SECONDS
-    keeper.tick()
+    for line in ("two", "three"):
+        assert not sender.send()
+        run.log(line)
+    assert [sender.send() for _ in range(3)] == [True] * 3
     assert api.logs == [portion("one\n"), portion("one\n"), portion("one\n"), portion("two\nthree\n", 2)]
 
 
@@ -166,7 +188,7 @@ def test_log_delays_the_result_only_for_a_bounded_time(queue: MemoryQueue, api: 
 
 
 def test_log_that_is_slow_to_send_is_ended_after_a_few_seconds(api: Api, clock: Clock, caplog) -> None:
-    run, keeper = kept(api, clock)
+    run, sender = sending(api, clock)
     for _ in range(10):
         run.log("x" * PORTION_BYTES, end="")
     real = api.client.append_run_log
@@ -177,18 +199,22 @@ def test_log_that_is_slow_to_send_is_ended_after_a_few_seconds(api: Api, clock: 
 
     api.client.append_run_log = slow  # type: ignore[method-assign]
     with caplog.at_level(logging.WARNING):
-        keeper.finish_log(clock.pause)
+        sender.finish(clock.pause)
     assert len(api.logs) == 3
     assert f"the last {7 * PORTION_BYTES} bytes" in caplog.text
 
 
 @pytest.mark.parametrize("answer", [OVER, BAD_TOKEN])
-def test_log_of_an_attempt_that_is_over_stops_the_work(api: Api, clock: Clock, answer: tuple[int, object]) -> None:
-    run, keeper = kept(api, clock)
+def test_log_of_an_attempt_that_is_over_stops_the_work(
+    queue: MemoryQueue, api: Api, answer: tuple[int, object]
+) -> None:
     api.will("log", answer)
-    run.log("one")
-    keeper.finish_log(clock.pause)
-    assert (keeper.over(), run.cancelled.is_set(), run.logged.unsent) == (True, True, 0)
+
+    def task(run: WorkerRun) -> None:
+        run.log("one")
+
+    worker(queue, api, task).run_once()
+    assert (len(api.logs), api.reports, queue.deleted) == (1, [], [BODY])
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from duecourse.client import ApiError, ApiUnreachableError, Client
 from duecourse.worker.keeper import Keeper
+from duecourse.worker.log_sender import LogSender
 from duecourse.worker.queue import TaskMessage, TaskMessageError, TaskQueue, WorkerRun, read_run
 from duecourse.worker.report import (
     MAX_RETRY_AFTER,
@@ -61,14 +62,15 @@ class Handler:
         keeper = Keeper(
             self.queue, received, run, self.client, self.name, hidden_seconds=self.hidden_seconds, clock=self.clock
         )
-        run = replace(run, beat=keeper.beat, wake=keeper.wake)
+        sender = LogSender(run, self.client, received.deliveries, clock=self.clock, over=keeper.end)
+        run = replace(run, beat=keeper.beat, wake=keeper.wake, begin_log=sender.begin)
         keeper.beat()  # fencing: an attempt that is over or cancelled is not started
         if keeper.over():
             self.queue.delete(received)
             return
         with keeper:
             report = self._perform(run)
-            keeper.finish_log(self.pause)
+            sender.finish(self.pause)
             if run.token is None:
                 done_with = self._settle(received, run, report)
             else:

@@ -10,10 +10,9 @@ from types import TracebackType
 from typing import Self
 
 from duecourse.client import ApiError, ApiUnreachableError, Client
-from duecourse.worker.log import MAX_DELIVERIES
 from duecourse.worker.queue import TaskMessage, TaskQueue, WorkerRun
 from duecourse.worker.report import ReportOutcome, WorkerName, verdict_of
-from duecourse.worker.rhythm import LAST_LOG_FAILURES, LAST_LOG_SECONDS, MIN_BEAT, Rhythm
+from duecourse.worker.rhythm import Rhythm
 
 log = logging.getLogger("duecourse.worker")
 
@@ -50,8 +49,6 @@ class Keeper:
         self._wake = Event()
         self._thread = Thread(target=self._keep, name=f"keep {run.run_id}", daemon=True)
         self._over = False
-        if received.deliveries > MAX_DELIVERIES:
-            self._end_log(f"its message was received {received.deliveries} times")
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -81,9 +78,7 @@ class Keeper:
                 self._rhythm = self._rhythm.extended(now, self._hidden_seconds)
             if (beat_at := self._due().beat_at) is not None and now >= beat_at:
                 self.beat()
-            if self._run.logged.unsent and now >= self._rhythm.log_at:
-                self._send_log()
-            return self._due().seconds_to_next(self._clock(), logs=self._run.logged.unsent > 0)
+            return self._due().seconds_to_next(self._clock())
 
     def _due(self) -> Rhythm:
         return self._rhythm.progressed() if self._run.said.unsent else self._rhythm
@@ -115,72 +110,17 @@ class Keeper:
                     log.info("run %s: its end is requested (%s)", self._run.run_id, answer.reason or "cancelled")
                     self._run.cancelled.set()
 
-    def finish_log(self, pause: Callable[[float], object]) -> None:
-        """Send the rest of the log, before the result. The result waits at most LAST_LOG_SECONDS, and for the last
-        request. `pause` waits a number of seconds.
-        """
-        until, failures = self._clock() + LAST_LOG_SECONDS, 0
-        while self._run.logged.unsent:
-            if failures:
-                pause(MIN_BEAT)
-            failures += not self._send_log()
-            if failures == LAST_LOG_FAILURES or self._clock() >= until:
-                break
-        if left := self._run.logged.unsent:
-            log.warning("run %s: the last %d bytes of its log were not sent", self._run.run_id, left)
-
-    def _send_log(self) -> bool:
-        """Send the next portion of the log. Return whether the API has responded as expected."""
+    def end(self, error: ApiError) -> None:
+        """Stop the heartbeats and the work, because the API has reported with this error that the attempt is over."""
         with self._lock:
-            logged, token = self._run.logged, self._run.token
-            if token is None or (portion := logged.portion()) is None:
-                return True
-            wish = None
-            try:
-                answer = self._client.append_run_log(
-                    self._run.run_id, token, portion.text, number=portion.number, delivery=self._received.deliveries
-                )
-            except ApiUnreachableError as error:
-                self._log_is_late(error)
-                return False
-            except ApiError as error:
-                wish = error.retry_after
-                match verdict_of(error):
-                    case ReportOutcome.OVER:
-                        self._end(error)
-                        return True
-                    case ReportOutcome.LATER:
-                        self._log_is_late(error)
-                        return False
-                    case ReportOutcome.BAD_RESULT | ReportOutcome.REFUSED:
-                        self._end_log(str(error))
-                        return True
-            else:
-                logged.stored()
-                if not answer.stored:
-                    self._end_log("its log is full")
-                return True
-            finally:
-                self._rhythm = self._rhythm.logged(self._clock(), wish)
-
-    def _log_is_late(self, error: Exception) -> None:
-        self._run.logged.unanswered()
-        log.warning("run %s: lines of its log were not sent yet: %s", self._run.run_id, error)
-
-    def _end_log(self, why: str) -> None:
-        self._run.logged.end()
-        log.warning("run %s: further lines of its log are not kept: %s", self._run.run_id, why)
-
-    def _end(self, error: ApiError) -> None:
-        self._over = True
-        self._rhythm = self._rhythm.silent()
-        self._run.logged.end()
-        self._run.cancelled.set()
-        log.info("run %s: its attempt %d is over: %s", self._run.run_id, self._run.attempt, error)
+            self._over = True
+            self._rhythm = self._rhythm.silent()
+            self._run.cancelled.set()
+            log.info("run %s: its attempt %d is over: %s", self._run.run_id, self._run.attempt, error)
 
     def _refused(self, error: ApiError) -> None:
         if verdict_of(error) is ReportOutcome.OVER:
-            self._end(error)
+            self.end(error)
         else:
             log.warning("run %s: the heartbeat was rejected: %s", self._run.run_id, error)
             self._rhythm = self._rhythm.unheard(self._clock(), error.retry_after)

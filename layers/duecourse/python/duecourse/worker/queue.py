@@ -139,6 +139,7 @@ class WorkerRun:
     said: Said = field(default_factory=Said, repr=False, compare=False)
     wake: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
     logged: RunLog = field(default_factory=RunLog, repr=False, compare=False)
+    begin_log: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
 
     def heartbeat(self) -> None:
         """Send a heartbeat now and update `cancelled`. The worker also sends heartbeats automatically."""
@@ -165,7 +166,7 @@ class WorkerRun:
         if self.token is None:
             log.info("run %s: %s", self.run_id, ascii(text)[1:-1])
         elif self.logged.add(text + end):
-            self.wake()
+            self.begin_log()
 
 
 def read_run(body: str) -> WorkerRun:

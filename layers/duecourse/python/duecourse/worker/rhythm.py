@@ -12,12 +12,6 @@ REPORT_SECONDS = 10.0
 write unit. It is longer than the API's shortest interval between written heartbeats (BEAT_SECONDS in
 `domain.runs.callbacks`).
 """
-LOG_SECONDS = 5.0
-"""The shortest time between two requests with lines of a log. Each costs a request of S3."""
-LAST_LOG_SECONDS, LAST_LOG_FAILURES = 10.0, 3
-"""The time after which no further request with the rest of a log begins before the result, and the number of failures
-after which the rest is dropped.
-"""
 MAX_HEARTBEAT_SECONDS = 60.0
 """The longest time between heartbeats. A job without a heartbeat timeout also gets one a minute, so that its worker
 notices when the run is over.
@@ -27,19 +21,17 @@ notices when the run is over.
 @dataclass(frozen=True, slots=True)
 class Rhythm:
     """The times at which the message's visibility timeout must be extended and the next heartbeat is due (None: this
-    run has no heartbeats). Unsent progress is not sent before `report_at`, and unsent lines of the log not before
-    `log_at`.
+    run has no heartbeats). Unsent progress is not sent before `report_at`.
     """
 
     extend_at: float
     beat_at: float | None
     report_at: float
-    log_at: float
 
     @classmethod
     def starting(cls, now: float, visibility_seconds: float, *, beats: bool) -> Rhythm:
         """Return the times for a message that was received at `now`."""
-        return cls(now + extension_after(visibility_seconds), now if beats else None, now, now + LOG_SECONDS)
+        return cls(now + extension_after(visibility_seconds), now if beats else None, now)
 
     def extended(self, now: float, visibility_seconds: float) -> Rhythm:
         """Return the new times. Call this after each try to extend the visibility timeout of the message."""
@@ -56,12 +48,6 @@ class Rhythm:
         """Return the new times. Call this when there is progress that was not sent."""
         return self if self.beat_at is None else replace(self, beat_at=min(self.beat_at, self.report_at))
 
-    def logged(self, now: float, retry_after: float | None = None) -> Rhythm:
-        """Return the new times. Call this after each request with lines of the log. `retry_after` is the delay that
-        the API has requested.
-        """
-        return replace(self, log_at=now + min(max(retry_after or 0.0, LOG_SECONDS), MAX_HEARTBEAT_SECONDS))
-
     def unheard(self, now: float, retry_after: float | None = None) -> Rhythm:
         """Return the new times. Call this after a heartbeat that was not accepted. The worker tries again soon, but not
         before `retry_after` seconds, if the API has requested this.
@@ -73,10 +59,10 @@ class Rhythm:
         """Return the new times. Call this when the API has reported that the attempt is over: no heartbeat follows."""
         return replace(self, beat_at=None)
 
-    def seconds_to_next(self, now: float, *, logs: bool = False) -> float:
-        """Return the number of seconds until the next action. `logs`: lines of the log wait to be sent."""
+    def seconds_to_next(self, now: float) -> float:
+        """Return the number of seconds until the next action."""
         due = self.extend_at if self.beat_at is None else min(self.extend_at, self.beat_at)
-        return max((min(due, self.log_at) if logs else due) - now, 0.0)
+        return max(due - now, 0.0)
 
 
 def extension_after(visibility_seconds: float) -> float:
