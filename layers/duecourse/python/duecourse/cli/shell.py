@@ -182,7 +182,7 @@ class _Output:
             while chunk := os.read(output.fileno(), 65_536):
                 with self._lock:
                     if self._ended:
-                        continue  # a process in the background writes on, and must not fail because of that
+                        continue  # a process in the background can continue to write
                     first = chunk[: LOG_BYTES - TAIL_BYTES - self._logged]
                     self._logged += len(first)
                     self._size += len(chunk)

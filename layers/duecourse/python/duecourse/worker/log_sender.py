@@ -126,5 +126,5 @@ class LogSender:
                 if self._run.logged.unsent and self._clock() >= self._not_before:
                     self.send()
             except Exception:
-                # Whatever the error is, the task goes on, and the rest of its log is tried again.
+                # Whatever the error is, the task continues, and the same lines are sent again.
                 log.exception("run %s: its log was not sent", self._run.run_id)
