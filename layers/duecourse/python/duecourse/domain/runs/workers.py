@@ -76,12 +76,10 @@ def noted(group: WorkerGroup, new: Sighting) -> WorkerGroup | None:
     others = (each for each in group.sightings if each.name != new.name and new.at - each.at < KEPT_SECONDS)
     found = sorted((*others, new), key=lambda each: -each.at)
     displaced = [each.at for each in found[GROUP_SIZE:] if is_listed(each.at, new.at)]
-    displaced_at = max((*displaced, *_given(group.displaced_at)), default=None)
+    if group.displaced_at is not None:
+        displaced.append(group.displaced_at)
+    displaced_at = max(displaced, default=None)
     return replace(group, sightings=tuple(found[:GROUP_SIZE]), version=group.version + 1, displaced_at=displaced_at)
-
-
-def _given(at: float | None) -> tuple[float, ...]:
-    return () if at is None else (at,)
 
 
 class WorkerStatus(StrEnum):
