@@ -39,6 +39,7 @@ FULL = {
             "audience": "https://crm.example.com",
             "credentials": "body",
         },
+        "via": "office",
     },
     "payload": {"a": [1, 2.5, None, "\x00\N{SNOWMAN}"], "big": 2**63},
     "priority": "high",
@@ -141,6 +142,7 @@ def test_jobs_defaults_are_shown(api: ApiClient) -> None:
         "expect": ["2xx"],
         "sign": None,
         "auth": None,
+        "via": None,
     }
     assert (job["completion"], job["completion_seconds"], job["heartbeat_seconds"]) == ("response", None, None)
     assert (job["estimated_seconds"], job["start_deadline_seconds"], job["pause_on_failure"]) == (None, None, None)
