@@ -98,7 +98,7 @@ def test_api_public_routes_have_their_own_throttle_to_limit_cost_and_protect_oth
     # A stage that names a route before it is there cannot be made: "Unable to find Route by key".
     routes = aws_stack.resources("AWS::ApiGatewayV2::Route")
     named = {name for name, route in routes.items() if route["RouteKey"] in stage["Properties"]["RouteSettings"]}
-    assert len(named) == 11
+    assert len(named) == 12
     assert named <= set(stage["DependsOn"])
 
 
