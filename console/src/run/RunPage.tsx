@@ -36,7 +36,7 @@ export default function RunPage() {
 
 function Run({ runId }: { runId: string }) {
   const [redriven, setRedriven] = useState(false);
-  const [{ tab = "details" }, change] = useFilters(["tab"]);
+  const [{ tab = "attempts" }, change] = useFilters(["tab"]);
   const path = { run_id: runId };
   const found = useQuery({
     queryKey: ["run", runId],
@@ -239,8 +239,8 @@ function Run({ runId }: { runId: string }) {
         onChange={({ detail }) => change({ tab: detail.activeTabId })}
         tabs={[
           {
-            id: "details",
-            label: "Details",
+            id: "attempts",
+            label: "Attempts and data",
             content: (
               <SpaceBetween size="l">
                 <Progress run={run} zone={zone} />
