@@ -125,7 +125,7 @@ class Explain:
         """
         ref = read_ref(run.workflow) if run.workflow is not None and run.is_step else None
         view = None if ref is None else self.workflow_runs.look_again(run, charge)
-        if ref is None or view is None or not view.step(run.job_id).again:
+        if ref is None or view is None or not view.of(run).again:
             return None
         return view if self._reached(run.tenant, ref.workflow, tags) else None
 
