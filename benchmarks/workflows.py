@@ -141,8 +141,8 @@ def measure(steps: Steps, overlap: Overlap = Overlap.ALLOW) -> Cost:
     return Cost(len(steps), units, len(world.wheel.sent), overlap is not Overlap.ALLOW)
 
 
-def measure_items(count: int, *, listed: bool = False) -> Mapping[str, int]:
-    """Count the write units, by kind of item, of one run of a workflow whose second step runs once for each of `count`
+def measure_items(count: int, *, listed: bool = False) -> Cost:
+    """Count one run of a workflow whose second step runs once for each of `count`
     items, ten at once. `listed`: successes are listed. Raises AssertionError if it fails, or if an item is not called
     exactly once.
     """
@@ -159,7 +159,8 @@ def measure_items(count: int, *, listed: bool = False) -> Mapping[str, int]:
     called = [answers.called[name] for name in item_ids(count, LOCAL)]
     if called != [1] * count or world.state("nightly", LOCAL) != (RunState.SUCCEEDED, None):
         raise AssertionError(f"{sum(called)} calls of {count}, {world.state('nightly', LOCAL)}")
-    return {kind: units for kind, units in client.units.items() if kind not in SHARED}
+    units = {kind: units for kind, units in client.units.items() if kind not in SHARED}
+    return Cost(count, units, len(world.wheel.sent))
 
 
 def budgets(costs: Mapping[str, Cost]) -> dict[str, bool]:

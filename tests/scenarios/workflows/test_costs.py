@@ -29,7 +29,8 @@ def test_workflow_costs_of_each_end_are_one_write_however_many_ends_the_item_con
 
 @pytest.mark.parametrize(("listed", "most"), [(False, ITEM_UNITS), (True, LISTED_ITEM_UNITS)], ids=["plain", "listed"])
 def test_workflow_costs_of_an_item_of_a_list_are_its_start_its_end_and_its_note(*, listed: bool, most: float) -> None:
-    empty, units = (sum(measure_items(count, listed=listed).values()) for count in (0, 200))
-    # 13 units more: the graph with the list.
-    assert (units - empty) / 200 <= 3 + listed + 13 / 200
-    assert (units - empty) / 200 <= most
+    empty, cost = (measure_items(count, listed=listed) for count in (0, 200))
+    units = (cost.written - empty.written) / cost.steps
+    assert units <= 3 + listed + 2 / cost.steps  # the list needs two units more
+    assert units <= most
+    assert cost.messages <= empty.messages + cost.steps

@@ -171,7 +171,7 @@ MAX_ITEMS = 1000
 class ForEach:
     """A step runs once for each item of a list.
 
-    - `items`: one placeholder, which stands for the list (domain.workflows.results).
+    - `items`: one placeholder for the list (domain.workflows.results).
     - `at_once`: the maximum number of active items.
     - `max_failed`: the step succeeds if at most so many items failed.
     - `within_seconds`: the longest time from the start of the step to the end of all items.

@@ -19,12 +19,14 @@ from duecourse.domain.workflows.graph import Graph, Items, Step
 
 
 def items_graph(step: Step, values: Sequence[Any], timezone: str) -> Graph:
-    """Return the graph of a run of a step with `for_each`, for the values of its list."""
+    """Return the graph of a run of a step with `for_each`, for the values of its list. Several items are active at a
+    time, so they never have the seat of their job (domain.tenants.seats).
+    """
     each = step.for_each
     if each is None:
         raise ValueError(f"{step.id} has no for_each")
     steps = tuple(
-        Step(id=str(index), job=step.job_id, lane=step.lane, bulk=step.bulk, item=index) for index in range(len(values))
+        Step(id=str(index), job=step.job_id, lane=step.lane, bulk=True, item=index) for index in range(len(values))
     )
     items = Items(tuple(values), each.at_once, each.max_failed)
     return Graph(steps, timezone, step.lane, timed=False, items=items)

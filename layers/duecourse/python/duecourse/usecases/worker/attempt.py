@@ -833,7 +833,8 @@ def _occurrence_before(message: RunMessage, job: Job) -> int | None:
 def _is_gated(job: Job, run: Running) -> bool:
     """Return whether a gate can make the run wait."""
     gates = ("concurrency", *TIMED_GATES)
-    return limit_of(run, job) is not None or any(getattr(job, gate) is not None for gate in gates)
+    limited = run.at_once is not None and limit_of(run, job) is not None
+    return limited or any(getattr(job, gate) is not None for gate in gates)
 
 
 def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> None:
