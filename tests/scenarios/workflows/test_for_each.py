@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from duecourse.domain.runs.states import RunState
-from duecourse.domain.targets.targets import Outcome
+from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call
 from tests.support.for_each import item, item_ids, listed_graph, with_items
 from tests.support.jobs import NOON
@@ -201,3 +201,76 @@ def test_for_each_rerun_after_the_step_passes_its_manifest_on(world: WorkflowWor
     world.until(END + 120)
     assert answers.payloads[f"report.{run.name.local}"] == 1
     assert sum(answers.called[name] for name in item_ids(1)) == 1
+
+
+def test_for_each_redriven_items_share_the_places_of_their_own_key(world: WorkflowWorld) -> None:
+    answers = with_items(world, list("abcdef"))
+    answers.failing = {0, 1, 2, 4}
+    world.begin(listed_graph(at_once=1), END)
+    active: list[int] = []
+    answered = answers.__call__
+
+    def counting(call: Call) -> Outcome:
+        world.work()  # meanwhile the others find no place
+        found = [item(world, index) for index in range(6)]
+        active.append(sum(run is not None and run.state is RunState.RUNNING for run in found))
+        return answered(call)
+
+    world.caller.answer = counting
+    answers.failing = {2}
+    world.redrive("load")
+    world.until(END + 300)
+    assert states(world, "load", "nightly") == [D, D]
+    assert [answers.called[name] for name in item_ids(6)] == [2, 2, 2, 1, 2, 1]
+    assert max(active) == 1
+    assert {run.key for index in (0, 1, 4) if (run := item(world, index)) is not None} == {f"load.{INSTANT}"}
+    world.redrive("nightly")
+    world.until(END + 600)
+    assert states(world, "load", "nightly") == [D, D]
+    answers.failing = set()
+    world.redrive("nightly")
+    world.until(END + 900)
+    assert states(world, "load", "report", "nightly") == [S] * 3
+    assert [answers.called[name] for name in item_ids(6)] == [2, 2, 4, 1, 2, 1]
+
+
+def test_for_each_redriven_step_that_is_cancelled_stops_the_items_that_wait_for_a_place(world: WorkflowWorld) -> None:
+    answers = with_items(world, list("abcd"))
+    answers.failing = {0, 1, 2, 3}
+    world.begin(listed_graph(at_once=1), END)
+    answered = answers.__call__
+
+    def cancelling(call: Call) -> Outcome:
+        world.work()  # meanwhile the others find no place
+        world.api.commands.cancel("default", f"load.{INSTANT}")
+        world.work()
+        return answered(call)
+
+    world.caller.answer = cancelling
+    world.redrive("load")
+    world.until(END + 300)
+    assert states(world, "load", "nightly") == [C, D]
+    assert sum(answers.called[name] for name in item_ids(4)) == 5
+    assert all((run := item(world, index)) is not None and run.state.final for index in range(4))
+
+
+@pytest.mark.parametrize(("within_seconds", "ended"), [(3600, C), (1800, D)], ids=["of the workflow", "of the step"])
+def test_for_each_deadline_ends_the_step_and_its_items_and_a_redrive_continues_with_the_rest(
+    world: WorkflowWorld, within_seconds: int, ended: RunState
+) -> None:
+    answers = with_items(world, list("abc"))
+    answered = answers.__call__
+
+    def answer(call: Call) -> Outcome:
+        if call.run.name.item == 1 and call.run.attempt == 1:
+            return Failed("not now", retry_after=7200, code="http.503")
+        return answered(call)
+
+    world.caller.answer = answer
+    world.begin(listed_graph(at_once=1, within_seconds=within_seconds), NOON + 2000, deadline_seconds=1800)
+    assert states(world, "nightly", "load") == [D, ended]
+    assert item(world, 2) is None
+    world.redrive("nightly")
+    world.until(NOON + 2400)
+    assert states(world, "nightly", "load", "report") == [S] * 3
+    assert [answers.called[name] for name in item_ids(3)] == [1, 1, 1]
