@@ -61,7 +61,7 @@ def test_for_each_window_opens_every_item_in_any_order_of_the_ends(
 ) -> None:
     """Each end opens exactly the item that no other end opens; never more than `at_once` items are open."""
     steps = tuple(Step(id=str(index), item=index) for index in range(count))
-    graph = InFours(steps, items=Items((None,) * count, at_once, 0))
+    graph = InFours(steps, items=Items(("",) * count, at_once, 0))
     known, active = StepOutcomes(), [index for index in range(count) if graph.opens(index, StepOutcomes())]
     assert active == list(range(min(at_once, count)))
     while active:

@@ -33,7 +33,7 @@ def divided(kind: type[Graph], steps: dict[str, tuple[str, ...]], **rules: dict[
 
 def items(kind: type[Graph], count: int, at_once: int) -> Graph:
     """The items of a list, each with a job of its own, which the model needs to tell them apart."""
-    return kind(graph_of(dict.fromkeys("abcdefgh"[:count], ())).steps, items=Items((None,) * count, at_once, 0))
+    return kind(graph_of(dict.fromkeys("abcdefgh"[:count], ())).steps, items=Items(("",) * count, at_once, 0))
 
 
 def rerun(graph: Graph, given: dict[str, StepOutcome], first: tuple[str, ...]) -> Graph:

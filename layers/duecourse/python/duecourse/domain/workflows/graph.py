@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from duecourse.domain.ids import OfRun
 from duecourse.domain.jobs.job import Lane
@@ -185,9 +185,11 @@ class ForEach:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The items of a step's run: their `values` (any JSON, by index), and the rules of `ForEach` for them."""
+    """The items of a step's run: their `values` (JSON texts, by index), and the rules of `ForEach` for them. Workers
+    keep many graphs in memory, where texts need less than values.
+    """
 
-    values: tuple[Any, ...]
+    values: tuple[str, ...]
     at_once: int
     max_failed: int
 

@@ -6,6 +6,7 @@ item's run is that of the step's run with the index.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from duecourse.domain.runs.states import Run, RunState, Succeeded
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.check import OWN_FAULTS
 from duecourse.domain.workflows.graph import Graph, Items, Step
+from duecourse.domain.workflows.results import Item
 
 
 def items_graph(step: Step, values: Sequence[Any], timezone: str) -> Graph:
@@ -28,8 +30,13 @@ def items_graph(step: Step, values: Sequence[Any], timezone: str) -> Graph:
     steps = tuple(
         Step(id=str(index), job=step.job_id, lane=step.lane, bulk=True, item=index) for index in range(len(values))
     )
-    items = Items(tuple(values), each.at_once, each.max_failed)
+    items = Items(tuple(map(json.dumps, values)), each.at_once, each.max_failed)
     return Graph(steps, timezone, step.lane, timed=False, items=items)
+
+
+def item_at(items: Items, index: int) -> Item:
+    """Return an item of a step's run."""
+    return Item(json.loads(items.values[index]), index)
 
 
 def as_starter(job: JobSnapshot, within_seconds: int) -> JobSnapshot:

@@ -44,7 +44,7 @@ from duecourse.domain.workflows.graph import (
     numbers_in,
     read_ref,
 )
-from duecourse.domain.workflows.items import items_graph, manifest
+from duecourse.domain.workflows.items import item_at, items_graph, manifest
 from duecourse.domain.workflows.results import (
     Item,
     ItemsError,
@@ -248,7 +248,7 @@ class Payloads:
         """Return the item of an item's run; None for the run of a step."""
         index = run.name.item
         items = None if index is None else self.parts.workflows.graph(run.tenant, ref_around(run)).items
-        return None if index is None or items is None else Item(items.values[index], index)
+        return None if index is None or items is None else item_at(items, index)
 
     def _stored(self, key: str) -> object:
         """Return a large result. Raises UpstreamResultError if it has expired."""
