@@ -26,6 +26,7 @@ from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.stores.run_item import Listing
 from duecourse.stores.runs import RunStore
 from tests.support import in_process
+from tests.support.for_each import item_ids, listed_graph, with_items
 from tests.support.jobs import NOON
 from tests.support.tables import create_tables
 from tests.support.workflow_world import CHAIN, DIAMOND, WorkflowWorld
@@ -114,6 +115,12 @@ class Cost:
         }
 
 
+ITEM_UNITS = 4.2
+"""The budget of an item of a list, with the share of its step's run: start 1, end 1, the note of its end 1."""
+
+LISTED_ITEM_UNITS = 5.2
+"""The same where successes are listed, which is the default."""
+
 SHARED = ("SHARD WATERMARK", "TENANT RAN")
 """Items that are written once a minute at most, for all runs together."""
 
@@ -132,6 +139,28 @@ def measure(steps: Steps, overlap: Overlap = Overlap.ALLOW) -> Cost:
         raise AssertionError(f"{len(world.called())} calls of {len(steps)}, {world.state('nightly', LOCAL)}")
     units = {kind: count for kind, count in client.units.items() if kind not in SHARED}
     return Cost(len(steps), units, len(world.wheel.sent), overlap is not Overlap.ALLOW)
+
+
+def measure_items(count: int, *, listed: bool = False) -> Cost:
+    """Count one run of a workflow whose second step runs once for each of `count`
+    items, ten at once. `listed`: successes are listed. Raises AssertionError if it fails, or if an item is not called
+    exactly once.
+    """
+    tables = create_tables(in_process.dynamodb())
+    client = Metered(tables.client)
+    world = WorkflowWorld(replace(tables, client=client))
+    world.run_store = RunStore(world.tables.both(), listing=Listing(successes=listed))
+    answers = with_items(world, [{"id": f"customer-{number}"} for number in range(count)], payload="{{item.id}}")
+    graph = listed_graph(within_seconds=DEADLINE_SECONDS)
+    add_workflow(world, graph, schedule=SCHEDULE, deadline_seconds=DEADLINE_SECONDS)
+    world.until(SETTLED)
+    client.clear()
+    world.until(OVER)
+    called = [answers.called[name] for name in item_ids(count, LOCAL)]
+    if called != [1] * count or world.state("nightly", LOCAL) != (RunState.SUCCEEDED, None):
+        raise AssertionError(f"{sum(called)} calls of {count}, {world.state('nightly', LOCAL)}")
+    units = {kind: units for kind, units in client.units.items() if kind not in SHARED}
+    return Cost(count, units, len(world.wheel.sent))
 
 
 def budgets(costs: Mapping[str, Cost]) -> dict[str, bool]:

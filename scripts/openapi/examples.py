@@ -262,6 +262,16 @@ NEW_WORKFLOW: Document = {
             "not_before": "0 8 * * *",
         },
         "alert": {"after": ["report"], "when": "any_failure"},
+        "archive": {
+            "job": {
+                "target": {"type": "http", "url": "https://example.com/archive"},
+                "payload": {"file": "{{item.name}}"},
+            },
+            "after": ["report"],
+            "for_each": "{{upstream.report.result.body.files}}",
+            "at_once": 10,
+            "max_failed": 2,
+        },
     },
 }
 CREATED_AT = 1_795_255_200.0
@@ -273,7 +283,11 @@ def workflow_examples(rules: Rules) -> tuple[Document, Document, Document]:
     job = draft.definition("5f2b7c1e9a0d4e6f8b3c2a17").new(WORKFLOW_ID, CREATED_AT)
     view = JobView(job, job.following(int(CREATED_AT)), runs_left=job.max_runs)
     whole = workflow_document(view, Graph(draft.steps))
-    put = whole | {"dry_run": False, "created": ["nightly--extract", "nightly--report", WORKFLOW_ID], "changed": []}
+    put = whole | {
+        "dry_run": False,
+        "created": ["nightly--extract", "nightly--report", "nightly--archive", WORKFLOW_ID],
+        "changed": [],
+    }
     shown: list[Document] = [json.loads(write_json(each)) for each in (summary_document(view), whole, put)]
     return shown[0], shown[1], shown[2]
 
@@ -289,6 +303,7 @@ def _step(id_: str, state: str, **more: Any) -> Document:
         "after": [],
         "when": "all_success",
         "waits_for": [],
+        "has_items": False,
         "attempts": 0,
         "started_at": None,
         "finished_at": None,

@@ -91,6 +91,25 @@ def test_workflow_pages_dead_run_is_redriven_or_rerun_from_its_failed_steps_in_t
     expect(page.get_by_text("4 succeeded")).to_be_visible()
 
 
+def test_workflow_pages_step_with_items_links_to_its_items_which_cannot_be_rerun(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    mail = {"job": {"target": TARGET}, "for_each": "{{workflow.payload}}", "max_failed": 1}
+    scheduler.client.put_workflow("close", {"schedule": "0 * * * *", "payload": ["a", "b"], "jobs": {"mail": mail}})
+    scheduler.advance(minutes=61)
+    page = open_page(console, RUN)
+    page.get_by_role("link", name="Items of mail").click()
+    expect(page.get_by_role("heading", name="Items of a step")).to_be_visible()
+    expect(page.get_by_role("link", name="close--mail", exact=True).last).to_have_attribute(
+        "href", "#/jobs/close--mail"
+    )
+    steps = page.get_by_role("grid", name="Steps of the run")
+    expect(steps.get_by_role("link", name="1", exact=True)).to_have_attribute(
+        "href", "#/runs/close--mail.20260328T130000Z.i1"
+    )
+    expect(steps.get_by_role("button", name="Rerun from here: 0")).to_be_disabled()
+
+
 def test_workflow_pages_run_shows_pending_upstream_steps_and_is_cancelled_with_their_count(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

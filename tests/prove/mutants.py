@@ -355,14 +355,14 @@ MUTANTS = (
     ),
     Mutant(
         "a workflow succeeds in spite of failures (A.2)",
-        "WorkflowOutcome.FAILED if self.failed else",
+        "WorkflowOutcome.FAILED if len(self.failed) > most else",
         "WorkflowOutcome.FAILED if False else",
         "rules",
     ),
     Mutant(
         "a redriven workflow leaves its jobs dead (A.3)",
-        "if isinstance(each, Dead) and each.workflow_redriven_at != run.redriven_at]\n",
-        "if False]\n",
+        "if isinstance(each, Dead) and each.workflow_redriven_at != run.redriven_at\n",
+        "if False\n",
         "repair",
     ),
     Mutant(

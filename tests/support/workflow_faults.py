@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from duecourse.domain.runs.states import Run, RunState
-from duecourse.domain.targets.targets import Failed, Outcome
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.messages import Redrive
 from duecourse.ports import Call
 from duecourse.usecases.runs.commands import CommandSender, NotDeadError
@@ -16,6 +16,7 @@ from tests.support.fault_table.ending import is_held
 from tests.support.fault_table.points import Point
 from tests.support.fault_table.ports import Target
 from tests.support.fault_table.stage import RECONCILER_SECONDS, Stage
+from tests.support.for_each import listed_graph
 from tests.support.jobs import NOON
 from tests.support.tables import create_tables
 from tests.support.workflow_world import CHAIN, DIAMOND, INSTANT
@@ -27,16 +28,23 @@ Ends = Mapping[str, RunState]
 
 
 class Steps(Target):
-    """Counts calls by run; jobs in `failing` fail for good."""
+    """Counts calls by run; jobs in `failing`, and items named like `load.i1`, fail for good. The job `list` returns a
+    list.
+    """
 
     failing: frozenset[str] = frozenset()
     counted: Counter[str]
 
     def call(self, call: Call) -> Outcome:
         self.counted[str(call.run.name)] += 1
-        occurrence = call.run.occurrence - int(NOON)
-        refused = [Failed("no", retryable=False, code="http.500")] if call.job.id in self.failing else []
-        self.answers = {occurrence: list[Outcome](refused)}
+        occurrence, name = call.run.occurrence - int(NOON), call.job.id
+        name += "" if call.run.name.item is None else f".i{call.run.name.item}"
+        answers: list[Outcome] = []
+        if name in self.failing:
+            answers = [Failed("no", retryable=False, code="http.500")]
+        elif name == "list":
+            answers = [Returned({"items": ["a", "b"]})]
+        self.answers = {occurrence: answers}
         return super().call(call)
 
 
@@ -54,11 +62,11 @@ class WorkflowStage(Stage):
     def run(self, job_id: str, local: str = INSTANT) -> Run | None:
         return self.stored.run_store().get("default", job_id, local)
 
-    def redrive(self, job_id: str) -> None:
+    def redrive(self, job_id: str, local: str = INSTANT) -> None:
         """As the API does it; it refuses once the run is alive again."""
 
         def send() -> None:
-            run = self.run(job_id)
+            run = self.run(job_id, local)
             assert run is not None
             if run.state is not D:
                 raise NotDeadError(run)
@@ -73,8 +81,8 @@ class WorkflowStage(Stage):
 
 @dataclass(frozen=True)
 class WorkflowStory:
-    """`ends`: the state in which each job's run of INSTANT ends; `rerun`: the same of the run that repeats it; `calls`:
-    how often each job is called in all, without a fault.
+    """`ends`: the state in which each job's run of INSTANT ends, and each run of an item (`load.i1`); `rerun`: the same
+    of the run that repeats it; `calls`: how often each job is called in all, without a fault.
     """
 
     name: str
@@ -118,11 +126,36 @@ def _rerun(stage: WorkflowStage) -> None:
     stage.at(700)
 
 
+def _items(stage: WorkflowStage) -> None:
+    add_workflow(stage, listed_graph(at_once=1))
+    stage.at(400)
+
+
+def _failing_item(stage: WorkflowStage) -> None:
+    stage.steps.failing = frozenset({"load.i1"})
+    _items(stage)
+    stage.steps.failing = frozenset()
+
+
+def _redriven_items(stage: WorkflowStage) -> None:
+    _failing_item(stage)
+    stage.redrive("load")
+    stage.at(700)
+
+
+def _redriven_item(stage: WorkflowStage) -> None:
+    _failing_item(stage)
+    stage.redrive("load", f"{INSTANT}.i1")
+    stage.at(700)
+
+
 def _all(graph: Iterable[str], **others: RunState) -> Ends:
     return dict.fromkeys((*graph, "nightly"), S) | others
 
 
 ONCE = dict.fromkeys(DIAMOND, 1)
+ITEMS = ("list", "load", "report", *(f"load.i{index}" for index in range(2)))
+ITEM_CALLS = {"list": 1, "load": 2, "report": 1}
 STORIES = (
     WorkflowStory("a chain", _chain, _all(CHAIN), dict.fromkeys(CHAIN, 1)),
     WorkflowStory("a join", _join, _all(DIAMOND), ONCE),
@@ -132,6 +165,15 @@ STORIES = (
     WorkflowStory(
         "a rerun", _rerun, _all(DIAMOND, eu=D, report=K, nightly=D), ONCE | {"eu": 2}, rerun=_all(("eu", "report"))
     ),
+    WorkflowStory("a list of items", _items, _all(ITEMS), ITEM_CALLS),
+    WorkflowStory(
+        "a failed item",
+        _failing_item,
+        _all(ITEMS, **{"load.i1": D}, load=D, report=K, nightly=D),
+        ITEM_CALLS | {"report": 0},
+    ),
+    WorkflowStory("a redriven step with items", _redriven_items, _all(ITEMS), ITEM_CALLS | {"load": 3}),
+    WorkflowStory("a redriven item", _redriven_item, _all(ITEMS), ITEM_CALLS | {"load": 3}),
 )
 
 
@@ -159,28 +201,35 @@ def play(story: WorkflowStory, aim: Aim | None = None) -> WorkflowPlay:
 
 
 def _problems(story: WorkflowStory, stage: WorkflowStage) -> Iterable[str]:
-    items = stage.stored.client.scan(TableName=stage.stored.runs, ConsistentRead=True)["Items"]
+    stored = stage.stored.client.scan(TableName=stage.stored.runs, ConsistentRead=True)["Items"]
     records = {
         (item["PK"]["S"].split("#")[-1], item["SK"]["S"].removeprefix("RUN#")): item["state"]["S"]
-        for item in items
+        for item in stored
         if item["SK"]["S"].startswith("RUN#")
     }
-    first = {job_id: state for (job_id, local), state in records.items() if local == INSTANT}
-    others = {job_id: state for (job_id, local), state in records.items() if local != INSTANT}
+    items = INSTANT + ".i"
+    first = {
+        job_id + local.removeprefix(INSTANT): state
+        for (job_id, local), state in records.items()
+        if local == INSTANT or local.startswith(items)
+    }
+    others = {
+        job_id: state for (job_id, local), state in records.items() if local != INSTANT and not local.startswith(items)
+    }
     if first != story.ends:
         yield f"ended {first}"
     if others != (story.rerun or {}):
         yield f"the rerun ended {others}"
     if len(records) != len(first) + len(others):
         yield f"{len(records)} records"
-    yield from ("left: a lock" for item in items if item["SK"]["S"] == "ACTIVE" and is_held(item, items))
+    yield from ("left: a lock" for item in stored if item["SK"]["S"] == "ACTIVE" and is_held(item, stored))
     if len(stage.wheel):
         yield f"{len(stage.wheel)} messages are left"
     calls = Counter(name.partition(".")[0] for name in stage.steps.counted.elements())
     more = {name: calls[name] - count for name, count in story.calls.items() if calls[name] != count}
     if any(extra < 0 for extra in more.values()) or sum(more.values()) > stage.danger.attempt_lost:
         yield f"called {dict(calls)}"
-    dead = {job_id for job_id, state in first.items() if state == D}
+    dead = {name.partition(".")[0] for name, state in first.items() if state == D}
     letters = {held.message.job_id for held in stage.wheel.dead_letters}
     if letters != dead:
         yield f"dead letters of {letters}"

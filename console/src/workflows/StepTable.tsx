@@ -37,7 +37,20 @@ export function StepTable({
           width: 160,
           grow: 1,
           cell: (each) => (
-            <Link href={each.run === null ? to.job(each.job_id) : to.run(each.run)}>{each.id}</Link>
+            <>
+              <Link href={each.run === null ? to.job(each.job_id) : to.run(each.run)}>{each.id}</Link>
+              {each.has_items && each.run !== null && (
+                <>
+                  {" "}
+                  <Link
+                    href={to.workflowRun(each.job_id, each.run.slice(each.job_id.length + 1))}
+                    ariaLabel={`Items of ${each.id}`}
+                  >
+                    Items
+                  </Link>
+                </>
+              )}
+            </>
           ),
         },
         {

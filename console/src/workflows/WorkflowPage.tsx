@@ -140,6 +140,15 @@ function Jobs({ steps }: { steps: readonly (Schemas["WorkflowJob"] & { id: strin
           ),
         },
         { id: "may_fail", header: "May fail", cell: (each) => (each.may_fail ? "yes" : "no") },
+        {
+          id: "for_each",
+          header: "Runs once for each item of",
+          cell: (each) => (
+            <span className="text">
+              {each.for_each === null ? "-" : `${each.for_each} (${each.at_once} at once)`}
+            </span>
+          ),
+        },
       ]}
     />
   );

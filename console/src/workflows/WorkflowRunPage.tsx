@@ -69,10 +69,17 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
   const navigate = useNavigate();
   const notices = useNotices();
   const confirm = useConfirm();
-  const { data: workflow } = api.useQuery("get", "/v1/workflows/{workflow_id}", {
-    params: { path: { workflow_id: id } },
-  });
+  // The run of a step with items: their job is the step's.
+  const items = run.jobs.some((each) => each.job_id === id);
+  const { data: workflow } = api.useQuery(
+    "get",
+    "/v1/workflows/{workflow_id}",
+    { params: { path: { workflow_id: id } } },
+    { enabled: !items },
+  );
   const over = isOver(run.state);
+  const unended = over ? undefined : "The workflow's run has not ended yet.";
+  const noRerun = items ? "An item cannot be rerun; redrive it." : unended;
   // Drawing a thousand jobs takes a while: not every second.
   const now = useNow(isSettled(run) ? null : 1_000 * Math.ceil(run.jobs.length / JOBS_PER_SECOND));
   const path = criticalPath(run.jobs, now);
@@ -131,7 +138,8 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
         variant="h1"
         description={
           <>
-            Run <Link href={to.run(run.run)}>{run.run}</Link> of <Link href={to.workflow(id)}>{id}</Link>
+            Run <Link href={to.run(run.run)}>{run.run}</Link> of{" "}
+            <Link href={items ? to.job(id) : to.workflow(id)}>{id}</Link>
           </>
         }
         actions={
@@ -141,7 +149,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
                 Cancel
               </Button>
             )}
-            {over && failed.length > 0 && (
+            {over && failed.length > 0 && !items && (
               <Button onClick={() => rerun(failed)} disabled={refusal !== undefined} disabledReason={refusal}>
                 Rerun from failed steps
               </Button>
@@ -159,7 +167,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
           </SpaceBetween>
         }
       >
-        Workflow run
+        {items ? "Items of a step" : "Workflow run"}
       </Header>
       <ProblemBox error={error} />
       {run.error !== null && (
@@ -223,7 +231,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
         occurrence={run.occurrence}
         now={now}
         rerun={(from) => rerun([from])}
-        refusal={refusal ?? (over ? undefined : "The workflow's run has not ended yet.")}
+        refusal={refusal ?? noRerun}
       />
       {confirm.modal}
     </SpaceBetween>

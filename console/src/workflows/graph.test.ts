@@ -19,6 +19,7 @@ function step(id: string, after: string[], from: number | null = null, until: nu
     carried_over: false,
     when: "all_success",
     waits_for: [],
+    has_items: false,
     attempts: 1,
     started_at: from === null ? null : iso(from),
     finished_at: until === null ? null : iso(until),

@@ -22,7 +22,7 @@ def store(any_tables: Tables) -> WorkflowStore:
 
 
 def note(store: WorkflowStore, number: int, end: StepOutcome) -> StepOutcomes:
-    return store.record_end("default", RUN, number, end, expires_at=LATER)
+    return store.record_end("default", RUN, number, end, expires_at=LATER).ends
 
 
 def test_workflow_store_graph_is_identified_by_its_content(any_tables: Tables, store: WorkflowStore) -> None:
@@ -87,7 +87,7 @@ def test_workflow_store_withdrawn_end_and_its_late_repetition_do_not_count(store
     assert store.read("default", RUN, [0, 1]).ends == withdrawn
     assert store.read("default", RUN, [2]).ends == StepOutcomes(again=True), "each part says so"
     assert note(store, 0, StepOutcome.FAILED) == StepOutcomes(succeeded=0b10, rounds=((0, 1),), again=True)
-    ended = store.record_end("default", RUN, 0, StepOutcome.SKIPPED, in_round=1, expires_at=LATER)
+    ended = store.record_end("default", RUN, 0, StepOutcome.SKIPPED, in_round=1, expires_at=LATER).ends
     assert ended == StepOutcomes(succeeded=0b10, skipped=0b1, rounds=((0, 1),), again=True)
     store.withdraw("default", RUN, {0: 1}, [], expires_at=LATER)
     assert store.read("default", RUN, [0]).ends == ended, "withdrawn twice"

@@ -9,9 +9,9 @@ import pytest
 from duecourse.domain.ids import RunName
 from duecourse.domain.runs.states import Record, Run
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
-from duecourse.domain.workflows.graph import StepOutcome, StepOutcomes
+from duecourse.domain.workflows.graph import StepOutcome
 from duecourse.messages import MessageKind
-from duecourse.ports import Call, Conflict, Outgoing, WorkflowRead
+from duecourse.ports import Call, Conflict, Outgoing, RecordedEnd, WorkflowRead
 from duecourse.stores.runs import RunStore
 from duecourse.stores.workflows import WorkflowStore
 from tests.support.jobs import NOON
@@ -60,7 +60,7 @@ class LoggedWorkflows:
 
     def record_end(
         self, tenant: str, run: RunName, number: int, end: StepOutcome, *, in_round: int = 0, expires_at: int
-    ) -> StepOutcomes:
+    ) -> RecordedEnd:
         self.log.append(f"note {NAMES[number]} {end}")
         return self.store.record_end(tenant, run, number, end, in_round=in_round, expires_at=expires_at)
 

@@ -11,6 +11,7 @@ from duecourse.domain.workflows.graph import Rule
 from duecourse.ports import Call, Depth
 from duecourse.usecases.report import Report
 from tests.support.audited import AuditedWorld
+from tests.support.for_each import listed_graph, with_items
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.varied import varied
@@ -68,6 +69,23 @@ def test_workflow_audit_reports_an_ended_step_without_a_record_as_lost_once(worl
     assert world.findings("lost") == [world.lost("transform")]
     world.audit(hour=5)
     assert world.count("StepsLost") == 1
+
+
+def test_workflow_audit_finds_the_items_that_a_waiting_step_has_lost(world: AuditedWorkflows) -> None:
+    answers = with_items(world, ["a", "b", "c"])
+
+    def answer(call: Call) -> Outcome:
+        if call.run.name.item == 1:
+            return Failed("not now", retry_after=11 * HOUR, code="http.503")
+        return answers(call)
+
+    world.caller.answer = answer
+    world.begin(listed_graph(within_seconds=12 * HOUR), NOON + 90, **LONG)
+    world.delete_record("load", f"{INSTANT}.i2")
+    report = world.audit(hour=4)
+    assert report.counts["StepsLost"] == 1
+    (facts,) = lost(report)
+    assert (facts["run_id"], facts["workflow_run"]) == (f"load.{INSTANT}.i2", f"load.{INSTANT}")
 
 
 def test_workflow_audit_finds_a_step_with_a_lost_start_while_its_workflow_waits_for_it(world: AuditedWorkflows) -> None:

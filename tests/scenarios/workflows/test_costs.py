@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.workflows import Steps, measure
+from benchmarks.workflows import ITEM_UNITS, LISTED_ITEM_UNITS, Steps, measure, measure_items
 from duecourse.domain.workflows.graph import PART_STEPS
 from tests.support.workflow_world import CHAIN, DIAMOND
 
@@ -25,3 +25,12 @@ def test_workflow_costs_of_a_run_are_its_own_units_and_those_of_its_steps(
 def test_workflow_costs_of_each_end_are_one_write_however_many_ends_the_item_contains() -> None:
     wide: Steps = {f"part-{number:03d}": () for number in range(PART_STEPS)}
     assert measure(wide).ends == PART_STEPS
+
+
+@pytest.mark.parametrize(("listed", "most"), [(False, ITEM_UNITS), (True, LISTED_ITEM_UNITS)], ids=["plain", "listed"])
+def test_workflow_costs_of_an_item_of_a_list_are_its_start_its_end_and_its_note(*, listed: bool, most: float) -> None:
+    empty, cost = (measure_items(count, listed=listed) for count in (0, 200))
+    units = (cost.written - empty.written) / cost.steps
+    assert units <= 3 + listed + 2 / cost.steps  # the list needs two units more
+    assert units <= most
+    assert cost.messages <= empty.messages + cost.steps

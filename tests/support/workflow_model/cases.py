@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from duecourse.domain.workflows.graph import CarriedOver, Graph, Rule, StepOutcome
+from duecourse.domain.workflows.graph import CarriedOver, Graph, Items, Rule, StepOutcome
 from tests.support.workflow_model.values import Case, Left
 from tests.support.workflows import graph_of
 
@@ -29,6 +29,11 @@ class OneByOne(Graph):
 def divided(kind: type[Graph], steps: dict[str, tuple[str, ...]], **rules: dict[str, Any]) -> Graph:
     """A graph whose ends stand in parts of that size."""
     return kind(graph_of(steps, **rules).steps)
+
+
+def items(kind: type[Graph], count: int, at_once: int) -> Graph:
+    """The items of a list, each with a job of its own, which the model needs to tell them apart."""
+    return kind(graph_of(dict.fromkeys("abcdefgh"[:count], ())).steps, items=Items(("",) * count, at_once, 0))
 
 
 def rerun(graph: Graph, given: dict[str, StepOutcome], first: tuple[str, ...]) -> Graph:
@@ -95,6 +100,8 @@ SHORT = (
     Case("join over 2 parts", JOIN, Left(copies=1)),
     Case("join over 2 parts", JOIN, Left(crashes=1, copies=1), workers=1),
     Case("rerun of a diamond", RERUN, Left(failures=1, redrives=1), workers=1),
+    Case("3 items, 1 at once", items(InPairs, 3, 1), Left(crashes=1, copies=1), workers=1),
+    Case("3 items, 2 at once", items(OneByOne, 3, 2), Left(copies=1)),
 )
 """For `make test`: seconds."""
 
@@ -139,6 +146,14 @@ FULL = (
     Case("diamond", DIAMOND, Left(failures=1, redrives=1), workers=1),
     Case("rerun of a diamond", RERUN, Left(crashes=1)),
     Case("rerun of a diamond", RERUN, Left(cancels=1)),
+    Case("3 items, 2 at once", items(OneByOne, 3, 2), Left(crashes=1)),
+    Case("4 items, 1 at once", items(InPairs, 4, 1), Left(crashes=1, copies=1), workers=1),
+    Case("4 items, 2 at once", items(InPairs, 4, 2), Left(refusals=1), workers=1),
+    Case("3 items, 1 at once", items(InPairs, 3, 1), Left(failures=1, redrives=1, crashes=1), workers=1),
+    Case("3 items, 1 at once", items(InPairs, 3, 1), Left(failures=1, run_redrives=1, crashes=1), workers=1),
+    Case("3 items, 1 at once", items(OneByOne, 3, 1), Left(failures=1, redrives=1)),
+    Case("3 items, 1 at once", items(InPairs, 3, 1), Left(cancels=1)),
+    Case("3 items, 1 at once", items(InPairs, 3, 1), Left(deadlines=1, run_redrives=1, crashes=1), workers=1),
 )
 """For `make model`: minutes."""
 
@@ -152,6 +167,8 @@ WALKS = (
     Case("nine jobs, every rule", MANY, CANCELLED, workers=4),
     Case("eight to one", WIDE, EVERYTHING, workers=6),
     Case("join over 2 parts", JOIN, EVERYTHING, workers=3),
+    Case("8 items, 2 at once", items(InThrees, 8, 2), EVERYTHING, workers=4),
+    Case("8 items, 3 at once", items(InThrees, 8, 3), CANCELLED, workers=4),
 )
 """At random."""
 
@@ -197,6 +214,9 @@ MUTANTS = {
     ),
     "who begins a redriven run again redrives who has died since": BEGUN_AGAIN,
     "a skipped step stays skipped": _REDRIVEN,
+    "an end that was noted before opens one item": Case(
+        "4 items, 2 at once", items(InPairs, 4, 2), Left(crashes=1), workers=2
+    ),
     "who begins a run with nothing to start does not evaluate it": _REDRIVEN,
 }
 """Changed protocols, and a case in which each of them breaks a promise."""

@@ -1,6 +1,7 @@
 """What the protocol of workflows promises, looked at in every state of a search.
 
-I1 never early; I2 at most once; I3 never forgotten; I4 it ends; I5 a redrive goes on; I6 over is over.
+I1 never early; I2 at most once; I3 never forgotten; I4 it ends; I5 a redrive goes on; I6 over is over; I7 at most
+`at_once` items of a list are active before the first redrive.
 """
 
 from dataclasses import dataclass, field, replace
@@ -54,6 +55,10 @@ class Promises:
         bit = 1 << number
         begins = previous is None or may_run_again(previous)
         asked = letter.message.kind is MessageKind.REDRIVE or letter.moved
+        if run.state is RunState.RUNNING and begins and self.protocol.graph.items is not None and not run.round:
+            others = [self.runs.values[record] for place, record in enumerate(state.records[1:]) if place != number]
+            active = sum(each is not None and not each.state.final and not each.round for each in others)
+            _is(active < self.protocol.graph.items.at_once, f"I7 {run.job_id} begins beside {active} others")
         if run.state is RunState.RUNNING and begins and not asked:
             _is(bool(seen.ready & bit), f"I1 {run.job_id} begins early")
             if self._over(workflow_run):

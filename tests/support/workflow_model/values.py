@@ -146,7 +146,7 @@ class Write(NamedTuple):
 
 class NoteEnd(NamedTuple):
     """A step's end into its part, upwards only; None: the round begins, and earlier ends are withdrawn. Answered by
-    the part.
+    the part, and whether this wrote it.
     """
 
     number: int

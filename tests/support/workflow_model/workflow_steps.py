@@ -158,16 +158,20 @@ class WorkflowSteps:
             yield from self._send_all(self.messages.starts(state, state.to_start(downstream)))
             yield NoteEnd(number, end_of(run), run.round)
             return [] if state.outcome is WorkflowOutcome.OPEN else [self.messages.evaluate()]
-        known = yield NoteEnd(number, end_of(run), run.round)
+        known, first = yield NoteEnd(number, end_of(run), run.round)
         parts = {self.graph.part_of(number)}
         while missing := self.state(known).parts_wanted(number) - parts:
             known = known.joined(early if early is not None else (yield from self._read(missing)))
             parts |= missing if early is None else set(self.graph.parts)
         state = self.state(known)
         direct = not known.again or self.changed == "only the jobs directly after a redriven one are looked at"
-        starts = state.to_start(
-            list(self.graph.downstream[number]) if direct else numbers_in(self.graph.after(1 << number))
-        )
+        if self.graph.items is not None:
+            first |= self.changed == "an end that was noted before opens one item"
+            starts = state.to_start(self.graph.opened(number, known, last=first and not run.round))
+        else:
+            starts = state.to_start(
+                list(self.graph.downstream[number]) if direct else numbers_in(self.graph.after(1 << number))
+            )
         if not state.settled(number) and number not in starts and state.readiness(number) is not Readiness.WAITS:
             starts.append(number)
         if number in starts and not (yield from self._is_alive()):

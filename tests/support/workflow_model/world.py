@@ -128,11 +128,12 @@ class World:
                 seen = self.promises.noted(state, node.letter, step, end, round, working_on)
                 part = self.case.graph.part_of(step)
                 known: StepOutcomes = self.ends.values[state.parts[part]]
-                if self.overwrites or entry(end, round) > entry(known.of(step), known.round(step)):
+                first = entry(end, round) > entry(known.of(step), known.round(step))
+                if self.overwrites or first:
                     known = with_entry(known, step, end, round)
                 after = with_part(state, part, self.ends.of(known))._replace(seen=seen)
                 said = (node, "notes", end or "again", step)
-                yield from self._on(after, self.workers.answered(number, known), said, visible=True)
+                yield from self._on(after, self.workers.answered(number, (known, first)), said, visible=True)
             case Mark(part):
                 after = with_part(state, part, self.ends.of(replace(self.ends.values[state.parts[part]], again=True)))
                 yield from self._on(after, self.workers.answered(number, None), (node, "marks", part), visible=True)

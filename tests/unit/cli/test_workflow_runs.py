@@ -22,6 +22,7 @@ def step(number: int, state: Any) -> StepRun:
         after=(),
         when="all_success",
         waits_for=(),
+        has_items=False,
         attempts=1,
         started_at=None,
         finished_at=None,

@@ -398,6 +398,8 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "workflow": TEXT,
     "at_once": COUNT,
     "wait_priority": WHOLE,
+    "items_within": COUNT,
+    "items": TEXT,
     "unstarted": FLAG,
     "waited": FLAG,
     "following": INSTANT,

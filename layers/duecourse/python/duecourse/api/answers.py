@@ -28,7 +28,7 @@ from duecourse.api.api import Answer, Route
 from duecourse.api.bodies.models import write_json
 from duecourse.api.problems import Problem, internal, later, unavailable
 from duecourse.api.request import Request, read_request
-from duecourse.domain.ids import ID_PATTERN
+from duecourse.domain.ids import ID_PATTERN, SUFFIX_PATTERN
 from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.jobs.calendars import pause_of
 from duecourse.domain.jobs.document import definition_document
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 Item = TypeVar("Item")
 
-LOCAL = r"[0-9]{8}T[0-9]{6}Z(\.[mbf][A-Za-z0-9_-]{1,32})?$"
+LOCAL = rf"[0-9]{{8}}T[0-9]{{6}}Z{SUFFIX_PATTERN}$"
 RUN_ID = rf"^{ID_PATTERN}\.{LOCAL}"
 """A run's id as an ECMA regular expression."""
 

@@ -19,8 +19,13 @@ ID_PATTERN = r"[A-Za-z0-9_-]{1,64}"
 """
 ID_ERROR = "must be 1 to 64 letters (A-Z, a-z), digits, - or _"
 
+SUFFIX_PATTERN = r"(\.[mbf][A-Za-z0-9_-]{1,32})?(\.i[0-9]{1,3})?"
+"""The pattern for what a run id has after the instant (`RunName.suffix`)."""
+
+_ITEM = ".i"
+
 _ID = re.compile(ID_PATTERN)
-_RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>[0-9]{{8}}T[0-9]{{6}}Z)(?P<suffix>(\.[mbf][A-Za-z0-9_-]{{1,32}})?)")
+_RUN = re.compile(rf"(?P<job>{ID_PATTERN})\.(?P<at>[0-9]{{8}}T[0-9]{{6}}Z)(?P<suffix>{SUFFIX_PATTERN})")
 _BASIC = "%Y%m%dT%H%M%SZ"
 
 
@@ -46,7 +51,8 @@ def from_basic(text: str) -> int:
 @dataclass(frozen=True, slots=True)
 class RunName:
     """The job and the nominal instant (UTC seconds) of a run. Manual runs have a suffix `.m…`, runs of backfills
-    `.b…`, or `.f…` if the backfill forces new idempotency keys.
+    `.b…`, or `.f…` if the backfill forces new idempotency keys. The run of one item of a list (`for_each`) has the
+    suffix of its step's run and then `.i` and the item's index.
 
     The other attributes are derived from these fields: `at` is the occurrence in the form of `to_basic`. `local` is the
     name within its job, which is part of the sort key of the run's record and sorts by occurrence. `id` is the run's
@@ -73,8 +79,26 @@ class RunName:
 
     @property
     def own_key(self) -> str:
-        """The concurrency key of all runs of this backfill, such as `nightly.bkQ1xEo2a`."""
-        return f"{self.job_id}{self.suffix}"
+        """The concurrency key of all runs of this backfill, such as `nightly.bkQ1xEo2a`, or of all items of this step's
+        run (its id).
+        """
+        return f"{self.job_id}{self.suffix}" if self.item is None else self.whole.id
+
+    @property
+    def item(self) -> int | None:
+        """The index of the item; None if this is not the run of an item."""
+        _, mark, index = self.suffix.rpartition(_ITEM)
+        return int(index) if mark else None
+
+    @property
+    def whole(self) -> RunName:
+        """The run of the step to which this run of an item belongs, or this run."""
+        before, mark, _ = self.suffix.rpartition(_ITEM)
+        return RunName(self.job_id, self.occurrence, before) if mark else self
+
+    def of_item(self, index: int) -> RunName:
+        """Return the name of the run of an item of this step's run."""
+        return RunName(self.job_id, self.occurrence, f"{self.suffix}{_ITEM}{index}")
 
 
 def parse_run_id(text: str) -> RunName:
@@ -113,14 +137,17 @@ class RunIdentity:
     - `correlation_id`: the id of the request that created the run, or of the round that enqueued it. None in data
       written before this field existed.
     - `at_once`: the maximum number of active runs of the run's backfill, which is then the limit of a concurrency key
-      (`own_key`). None: the backfill has no such limit.
+      (`own_key`). None: the backfill has no such limit. The same for the items of a list.
     - `workflow`: the graph of a workflow's run and of the runs of its steps (`nightly@3f2a…`). The names of these runs
       differ only in the job.
     - `wait_priority`: the priority in the wait queue of its concurrency key (0 to 9), set when the run first starts or
       waits for the key.
+    - `items_within`: set for a step that runs once for each item of a list, and for the runs of its items: the longest
+      time (seconds) from the start of the step's run to the end of all items.
+    - `items`: the hash of the graph of these items, once the step's run has started.
     - `name`, `is_step`, `is_workflow`, `manual` follow from the other fields: the run's name, and whether this is the
       run of a workflow's step, of a workflow, or a manual run (run now, backfill, by a workflow). Schedule changes do
-      not affect a manual run.
+      not affect a manual run. The run of a step with items is both: its items are its steps.
     """
 
     tenant: str
@@ -137,6 +164,8 @@ class RunIdentity:
     workflow: str | None = None
     at_once: int | None = None
     wait_priority: int = 0
+    items_within: int | None = None
+    items: str | None = None
     name: RunName = field(init=False, repr=False, compare=False)
     is_step: bool = field(init=False, repr=False, compare=False)
     is_workflow: bool = field(init=False, repr=False, compare=False)
@@ -146,7 +175,8 @@ class RunIdentity:
         workflow = None if self.workflow is None else self.workflow.partition("@")[0]
         object.__setattr__(self, "name", RunName(self.job_id, self.occurrence, self.suffix))
         object.__setattr__(self, "is_step", workflow is not None and workflow != self.job_id)
-        object.__setattr__(self, "is_workflow", workflow == self.job_id)
+        has_items = self.items_within is not None and self.name.item is None
+        object.__setattr__(self, "is_workflow", workflow == self.job_id or has_items)
         object.__setattr__(self, "manual", bool(self.suffix) or self.is_step)
 
 
@@ -177,6 +207,8 @@ class OfRun:
     workflow: str | None = _of_identity("workflow")
     at_once: int | None = _of_identity("at_once")
     wait_priority: int = _of_identity("wait_priority")
+    items_within: int | None = _of_identity("items_within")
+    items: str | None = _of_identity("items")
     name: RunName = _of_identity("name")
     run_id: str = _of_identity("name.id")
     is_step: bool = _of_identity("is_step")

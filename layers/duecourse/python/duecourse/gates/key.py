@@ -15,13 +15,16 @@ from duecourse.domain.runs.states import Queued, Run
 
 
 def limit_of(run: Run, job: Job) -> int | None:
-    """Return the limit of the run's key: the limit of its job, or else of its backfill. None if it has no key. Runs of
-    a job that keeps only its newest waiting run do not take the key of a backfill.
+    """Return the limit of the run's key: the limit of its job, or else of its backfill, or of the redriven items of its
+    step's run. None if it has no key. Runs of a job that keeps only its newest waiting run do not take the key of a
+    backfill. An item starts for the first time when the ends of others allow it, which needs no key.
     """
     if run.is_workflow:
         return None
     if job.concurrency is not None:
         return job.concurrency.limit
+    if run.name.item is not None and not run.round:
+        return None
     return None if run.at_once is None or job.rule.only_newest else run.at_once
 
 

@@ -59,4 +59,4 @@ from duecourse.ports.targets import (
     TokenSigner,
     TokensUnavailableError,
 )
-from duecourse.ports.workflows import GraphMissingError, WorkflowRead
+from duecourse.ports.workflows import GraphMissingError, RecordedEnd, WorkflowRead

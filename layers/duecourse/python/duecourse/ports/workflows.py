@@ -18,3 +18,13 @@ class WorkflowRead:
 
     run: Run | None
     ends: StepOutcomes
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEnd:
+    """The outcomes of the steps in the part of a step whose end was recorded. `first`: this write recorded it, so
+    `ends` is the state just after it; False if it was recorded before, or if that is unknown.
+    """
+
+    ends: StepOutcomes
+    first: bool

@@ -17,7 +17,7 @@ from duecourse.domain.jobs.job import UNREAD, Job
 from duecourse.domain.runs.states import Run
 from duecourse.domain.tenants.seats import moved
 from duecourse.domain.workflows.graph import PART_STEPS, Graph, StepOutcome, StepOutcomes, WorkflowRef, ends_in, entry
-from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, WorkflowRead
+from duecourse.ports import Clock, Executor, GraphMissingError, InlineExecutor, RecordedEnd, WorkflowRead
 from duecourse.stores import run_item, values
 from duecourse.stores.conditions import no_job, unchanged
 from duecourse.stores.job_item import from_item, has_own_payload, is_removed
@@ -33,6 +33,7 @@ from duecourse.stores.table import (
     Table,
     Tables,
     Update,
+    Written,
     any_of,
     changes_to,
 )
@@ -155,13 +156,15 @@ class WorkflowStore:
 
     def record_end(
         self, tenant: str, run: RunName, number: int, end: StepOutcome, *, in_round: int = 0, expires_at: int
-    ) -> StepOutcomes:
+    ) -> RecordedEnd:
         """Record the end of a step and return the known outcomes. The call is idempotent, so it can be repeated after a
         lost response.
         """
         part = number // PART_STEPS
-        item = self._noted(ends_key(tenant, run, part), number, entry(end, in_round), expires_at)
-        return self.read(tenant, run, [part], with_run=False).ends if item is None else _ends([item])
+        written = self._noted(ends_key(tenant, run, part), number, entry(end, in_round), expires_at)
+        found = written.item
+        ends = self.read(tenant, run, [part], with_run=False).ends if found is None else _ends([found])
+        return RecordedEnd(ends, first=written.held and found is not None)
 
     def withdraw(
         self, tenant: str, run: RunName, rounds: Mapping[int, int], parts: Iterable[int], *, expires_at: int
@@ -181,14 +184,12 @@ class WorkflowStore:
     def _mark(self, key: Item, expires_at: int) -> None:
         self._tables.write(Update(Table.RUNS, key, (Set("again", True), Set("expires_at", expires_at))))
 
-    def _noted(self, key: Item, number: int, value: int, expires_at: int) -> Item | None:
-        """Write an entry unless the item has a higher one, and return the item. Returns None if DynamoDB did not return
-        it.
-        """
+    def _noted(self, key: Item, number: int, value: int, expires_at: int) -> Written:
+        """Write an entry unless the item has this or a higher one. Return the item too, if DynamoDB returned it."""
         name = str(number)
         condition = any_of(Absent(name), Compare(name, "<", value))
         update = Update(Table.RUNS, key, (Set(name, value), Set("expires_at", expires_at)), condition)
-        return self._tables.write(update, Returned.AFTER).item
+        return self._tables.write(update, Returned.AFTER)
 
     def read(self, tenant: str, run: RunName, parts: Iterable[int], *, with_run: bool = True) -> WorkflowRead:
         """Return a workflow's run and the outcomes of its steps in these parts. Strongly consistent for each item."""
@@ -214,7 +215,15 @@ class WorkflowStore:
 
 
 def _text(graph: Graph) -> bytes:
-    return orjson.dumps(to_document(graph), option=orjson.OPT_SORT_KEYS)
+    """Return the text of a graph. Attributes for items are omitted where there are none, so that the hash of any other
+    graph is the same as before these attributes existed.
+    """
+    document = to_document(graph)
+    for each in (document, *document["steps"]):
+        for name in ("items", "item", "for_each"):
+            if each.get(name, 0) is None:
+                del each[name]
+    return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
 
 
 def _ends(items: Sequence[Item]) -> StepOutcomes:

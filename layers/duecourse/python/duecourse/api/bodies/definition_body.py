@@ -30,8 +30,12 @@ from duecourse.domain.runs.rendering import MAX_KEY_CHARACTERS
 from duecourse.domain.targets.template import IDEMPOTENCY_NAMES, check_template
 from duecourse.domain.tenants.quota import MAX_EXPRESSION
 from duecourse.domain.workflows.check import DEADLINE_SECONDS, MAX_DIRECT, MAX_STEPS
+from duecourse.domain.workflows.graph import DEFAULT_AT_ONCE, MAX_ITEMS
 from duecourse_schedules.exclusions import MAX_EXCLUSION_CHARACTERS, MAX_EXCLUSIONS
 from duecourse_schedules.schedule import MAX_SCHEDULES
+
+MAX_LIST_CHARACTERS = 1000
+"""The maximum length of `for_each`. The longest placeholder has about 700 characters."""
 
 _FORMS = (
     "Cron with five fields, or six with seconds first; names such as @daily; rate(5 minutes); at(2026-12-31T09:00:00); "
@@ -356,6 +360,32 @@ class StepBody(Body):
     only: Annotated[
         Expression | None,
         Field(description="A cron expression: the step runs only in occurrences of the workflow that match it."),
+    ] = None
+    for_each: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=MAX_LIST_CHARACTERS,
+            description="One placeholder for a list, such as {{upstream.list.result.body.items}}: the step runs once "
+            f"for each item (at most {MAX_ITEMS:,}), and its payload can use {{{{item.PATH}}}} and {{{{index}}}}.",
+            examples=["{{upstream.list.result.body.items}}", "{{workflow.payload.files}}"],
+        ),
+    ] = None
+    at_once: Annotated[
+        Whole | None,
+        Field(
+            ge=1,
+            le=MAX_ITEMS,
+            description=f"With `for_each`: the maximum number of active items (default: {DEFAULT_AT_ONCE}).",
+        ),
+    ] = None
+    max_failed: Annotated[
+        Whole | None,
+        Field(
+            ge=0,
+            le=MAX_ITEMS,
+            description="With `for_each`: the step succeeds if at most so many items failed (default: 0).",
+        ),
     ] = None
 
 

@@ -53,7 +53,7 @@ from duecourse.domain.tenants.quota import (
     MAX_PAYLOAD_BYTES,
 )
 from duecourse.domain.workflows.check import workflow_fields
-from duecourse.domain.workflows.graph import Rule, Step, own_job
+from duecourse.domain.workflows.graph import DEFAULT_AT_ONCE, ForEach, Rule, Step, own_job
 from duecourse.domain.workflows.results import blanked
 from duecourse.ports import RegisteredTask, Tasks
 from duecourse.usecases.jobs.change import CheckSchedule, Draft
@@ -690,6 +690,8 @@ def read_workflow(
         for fault in (*schedule_faults(value, faults, check_schedule), *of_payload):
             faults.setdefault(fault.pointer, fault)
         zone = value.get("timezone", "UTC") if "/timezone" not in faults else "UTC"
+        for fault in _item_faults(value):
+            faults.setdefault(fault.pointer, fault)
         for name, job_id, job in _defined(value, workflow_id):
             if not is_id(job_id):
                 place = pointer(["jobs", name])
@@ -705,6 +707,16 @@ def read_workflow(
     if faults or body is None:
         raise invalid(sorted(faults.values(), key=lambda fault: fault.pointer or ""), "invalid-workflow")
     return _workflow_draft(body, workflow_id, tenant, rules, inline)
+
+
+def _item_faults(value: Mapping[str, Any]) -> Iterator[FieldFault]:
+    """Yield the faults of the steps that limit their items but have none."""
+    jobs = value.get("jobs")
+    for name, step in jobs.items() if isinstance(jobs, dict) else ():
+        if isinstance(step, dict) and step.get("for_each") is None:
+            for field in ("at_once", "max_failed"):
+                if step.get(field) is not None:
+                    yield FieldFault("needs for_each; add it, or remove this field", pointer(["jobs", name, field]))
 
 
 def _defined(value: Mapping[str, Any], workflow_id: str) -> Iterable[tuple[str, str, Mapping[str, Any]]]:
@@ -747,11 +759,15 @@ def _workflow_draft(
     def definition(graph: str) -> Draft:
         return Draft(tenant=tenant, id=workflow_id, **fields | workflow_fields(graph, body.deadline_seconds))
 
-    steps = tuple(_step(name, each, workflow_id) for name, each in body.jobs.items())
+    steps = tuple(_step(name, each, workflow_id, body.deadline_seconds) for name, each in body.jobs.items())
     return WorkflowDraft(steps, definition, inline)
 
 
-def _step(name: str, body: StepBody, workflow_id: str) -> Step:
+def _step(name: str, body: StepBody, workflow_id: str, within_seconds: int) -> Step:
+    each = None
+    if body.for_each is not None:
+        at_once = DEFAULT_AT_ONCE if body.at_once is None else body.at_once
+        each = ForEach(body.for_each, at_once, body.max_failed or 0, within_seconds)
     job_id = body.job_id or (name if body.job is None else own_job(workflow_id, name))
     return Step(
         id=name,
@@ -761,4 +777,5 @@ def _step(name: str, body: StepBody, workflow_id: str) -> Step:
         may_fail=body.may_fail,
         not_before=body.not_before,
         only=body.only,
+        for_each=each,
     )

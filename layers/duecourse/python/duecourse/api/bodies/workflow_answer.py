@@ -14,7 +14,7 @@ from duecourse.api.bodies.job_answer import KeptBody, LastRuns
 from duecourse.domain.documents import part_of
 from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.runs.states import Alive, RunState
-from duecourse.domain.workflows.graph import Graph, Rule, StepOutcome
+from duecourse.domain.workflows.graph import Graph, Rule, Step, StepOutcome
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 from duecourse.usecases.jobs.view import JobView
 
@@ -28,6 +28,9 @@ class WorkflowJobAnswer(TypedDict):
     may_fail: bool
     not_before: str | None
     only: str | None
+    for_each: Annotated[str | None, Field(description="The list for whose items the step runs, once each.")]
+    at_once: Count | None
+    max_failed: Count | None
 
 
 def _tidy(schema: dict[str, Any]) -> None:
@@ -101,6 +104,13 @@ class StepRunAnswer(TypedDict):
     waits_for: Annotated[
         list[JobId], Field(description="The upstream steps that have not ended, while the step waits.")
     ]
+    has_items: Annotated[
+        bool,
+        Field(
+            description="Whether the step runs once for each item of a list. GET /v1/workflows/<job_id>/runs/<instant> "
+            "shows its items as steps."
+        ),
+    ]
     attempts: Count
     started_at: Millisecond | None
     finished_at: Millisecond | None
@@ -137,9 +147,18 @@ def summary_document(view: JobView) -> Document:
 
 def workflow_document(view: JobView, graph: Graph) -> Document:
     """Return a `WorkflowAnswer`."""
-    conditions = [name for name in WorkflowJobAnswer.__annotations__ if name != "job_id"]
-    steps = {step.id: {"job_id": step.job_id} | part_of(step, conditions) for step in graph.steps}
-    return summary_document(view) | {"jobs": steps}
+    return summary_document(view) | {"jobs": {step.id: _step_document(step) for step in graph.steps}}
+
+
+_OF_ITEMS = ("for_each", "at_once", "max_failed")
+
+
+def _step_document(step: Step) -> Document:
+    """Return a `WorkflowJobAnswer`."""
+    conditions = [name for name in WorkflowJobAnswer.__annotations__ if name not in ("job_id", *_OF_ITEMS)]
+    each = step.for_each
+    values = (None, None, None) if each is None else (each.items, each.at_once, each.max_failed)
+    return {"job_id": step.job_id} | part_of(step, conditions) | dict(zip(_OF_ITEMS, values, strict=True))
 
 
 def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
@@ -176,6 +195,7 @@ def _step_run(view: StepView) -> StepRunAnswer:
         after=list(step.after),
         when=step.when,
         waits_for=list(view.waits_for),
+        has_items=step.for_each is not None,
         attempts=0 if run is None else run.attempt,
         started_at=millisecond(started),
         finished_at=None if current is None else millisecond(current.finished_at),

@@ -152,7 +152,8 @@ def get_workflow_run(api: Api, request: Request, parameters: Mapping[str, str]) 
     """Read a run of a workflow.
 
     Returns the run with the states of its steps, each read at a different moment. The runs of the steps are at
-    /v1/runs/<id>.
+    /v1/runs/<id>. For a step with `for_each`, the id of its job as the workflow's id returns the run of the step, with
+    its items as steps.
     """
     run_id = f"{workflow_id_in(parameters)}.{unquote(parameters['instant'])}"
     view = api.workflow_runs.look(api.runs.get(request.tenant, run_id), request.budget.charge)

@@ -42,8 +42,12 @@ SIDE_BY_SIDE = 8
 PATIENCE_TRIES = 20
 """The maximum number of tries of a request while the tenant's rate limit is reached."""
 
-_CONDITIONS = {"after": [], "when": "all_success", "may_fail": False, "not_before": None, "only": None}
+_OF_ITEMS = {"for_each": None, "at_once": None, "max_failed": None}
+_CONDITIONS = {"after": [], "when": "all_success", "may_fail": False, "not_before": None, "only": None} | _OF_ITEMS
 """A step without conditions in the API's format."""
+
+_WITH_ITEMS = {"at_once": 10, "max_failed": 0}
+"""The defaults of a step with `for_each`."""
 
 T = TypeVar("T")
 
@@ -500,6 +504,7 @@ def _besides(client: Client, manifest: Manifest, before: Workflow) -> list[Diffe
     graph = {
         name: {"job_id": job_id}
         | _CONDITIONS
+        | (_WITH_ITEMS if manifest.body["jobs"][name].get("for_each") is not None else {})
         | {key: each for key, each in manifest.body["jobs"][name].items() if key not in ("job", "job_id")}
         for job_id, name in manifest.steps.items()
     }

@@ -188,10 +188,10 @@ def held_back(due: int, served: Mapping[Lane, int], lane: Lane) -> bool:
 
 
 def has_steps(run: Run) -> bool:
-    """Return whether the run is a workflow's run that waits for its steps or was ended by them. A run that was
-    cancelled, or whose deadline has passed, may have steps that never started.
+    """Return whether the run is a workflow's run that waits for its steps or was ended by them. The items of a step
+    are the steps of its run. A run that was cancelled, or whose deadline has passed, may have steps that never started.
     """
-    if run.workflow is None or run.is_step:
+    if run.workflow is None or not run.is_workflow or (run.is_step and run.items is None):
         return False
     return isinstance(run, Waiting | Succeeded) or run.reason == STEPS_FAILED
 

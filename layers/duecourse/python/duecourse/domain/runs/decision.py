@@ -154,12 +154,14 @@ class CancelAsked:
 @dataclass(frozen=True, slots=True)
 class Evaluated:
     """A request to evaluate a workflow's run according to the ends of its steps. If a step failed, `error` is the error
-    for the run's record.
+    for the run's record. If all are done, `result` is its result. For the ended run of a step with items, the request
+    has its turn.
     """
 
     request: StartRequest
     outcome: WorkflowOutcome
     error: str | None = None
+    result: object = None
 
 
 @dataclass(frozen=True, slots=True)

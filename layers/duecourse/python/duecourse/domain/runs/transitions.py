@@ -799,7 +799,8 @@ def decide_step_start(
         return Drop("its workflow's run has ended" if left else "its upstream steps have not ended")
     if turn.readiness.skips:
         return _skipped(request, turn, job, run, context, turn.readiness)
-    if not isinstance(job, Job) or isinstance(job.target, WorkflowTarget):  # a rerun may find another job of this id
+    another = isinstance(job, Job) and isinstance(job.target, WorkflowTarget) and not request.is_workflow
+    if not isinstance(job, Job) or another:  # a rerun may find another job of this id
         return _skipped(request, turn, job, run, context, "deleted")
     if not isinstance(run, Dead) and _too_late(request, job, now):
         return _skipped(request, turn, job, run, context, "start_deadline")
@@ -842,9 +843,11 @@ def decide_evaluated(
     request, outcome = event.request, event.outcome
     if run is None:
         return Drop("the run has no record")
-    job = own_job(job, run)
     if wrote(request, run):  # this message carries the run: its command has been executed
-        return decide_start(request, job, run, context, now=now)
+        if request.turn is not None:
+            return decide_step_start(request, request.turn, job, run, context, now=now)
+        return decide_start(request, own_job(job, run), run, context, now=now)
+    job = own_job(job, run)
     match run:
         case Running() | Waiting() | Retrying():
             return _alive_workflow(event, job, run, context, now)
@@ -853,12 +856,30 @@ def decide_evaluated(
         case Dead() if outcome is WorkflowOutcome.FAILED and event.error not in (None, run.error):
             named = replace(run, failure=Failure(event.error, run.code), fencing_token=context.fencing_token)
             return Transition(named, run, "other steps of it are dead now")
-        case Dead() | Succeeded() if goes_on(run, outcome) and isinstance(job, Job):
+        case Dead() if run.is_step and goes_on(run, outcome) and isinstance(job, Job):
+            return _continue_items(request, job, run, context, now)
+        case Dead() | Succeeded() if not run.is_step and goes_on(run, outcome) and isinstance(job, Job):
             # The workflow's run was not redriven itself: its other dead steps stay dead.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=None)
             return started(run, request, job, context, now, "a step was redriven", allowed)
         case _:
             return Drop(f"the workflow's run is {run.state}")
+
+
+def _continue_items(request: StartRequest, job: Job, run: Dead, context: AttemptContext, now: float) -> Decision:
+    """Return the decision for the dead run of a step with items, after the redrive of an item. It is redriven, as a
+    step, but its other dead items stay dead. A step that has succeeded does not continue: others have used its result.
+    """
+    turn = request.turn
+    if turn is None:
+        return Drop("the state of its workflow's run is not known")
+    if turn.round <= run.round:
+        return Withdraw(run, run.round + 1, "an item was redriven")
+    if turn.readiness is not Readiness.READY:
+        return Drop("its upstream steps do not allow it to continue")
+    allowed = run.attempt + job.attempts_allowed
+    again = replace(run, attempts_allowed=allowed, redriven_at=None, round=turn.round)
+    return started(run, request, job, context, now, "an item was redriven", again)
 
 
 def goes_on(run: Run, outcome: WorkflowOutcome) -> bool:
@@ -881,7 +902,7 @@ def _alive_workflow(
         case WorkflowOutcome.OPEN:
             return Drop("some of its steps have not ended")
         case WorkflowOutcome.DONE if not isinstance(run, Running) or run.redriven_at is None:
-            return carried(succeed(run, None, now), event.request, context)
+            return carried(succeed(run, event.result, now), event.request, context)
         case WorkflowOutcome.FAILED if isinstance(run, Waiting):
             failed = replace(run, failure=Failure(event.error or "", "workflow.failed"))
             return carried(Transition(dead(failed, STEPS_FAILED, now), run, "steps failed"), event.request, context)

@@ -15,6 +15,7 @@ from functools import cached_property, reduce
 from operator import or_
 from typing import ClassVar, NamedTuple
 
+from duecourse.domain.ids import OfRun
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.decision import WORKFLOW_OVER, Readiness
 from duecourse.domain.runs.states import Run, Succeeded
@@ -90,6 +91,11 @@ class StepOutcomes:
         return self.succeeded | self.failed | self.aborted | self.skipped
 
     @property
+    def passed(self) -> int:
+        """The steps that have ended at least once, even if they run again."""
+        return self.any | sum(1 << number for number, _ in self.rounds)
+
+    @property
     def withdrawn(self) -> int:
         """The steps that run again and have not ended again."""
         return sum(1 << number for number, _ in self.rounds) & ~self.any
@@ -154,6 +160,40 @@ class CarriedOver:
     run: str
 
 
+DEFAULT_AT_ONCE = 10
+"""How many items of a list are active at the same time by default."""
+
+MAX_ITEMS = 1000
+"""The maximum number of items of a list: as many steps as one step may have downstream (check.MAX_DIRECT)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForEach:
+    """A step runs once for each item of a list.
+
+    - `items`: one placeholder for the list (domain.workflows.results).
+    - `at_once`: the maximum number of active items.
+    - `max_failed`: the step succeeds if at most so many items failed.
+    - `within_seconds`: the longest time from the start of the step to the end of all items.
+    """
+
+    items: str
+    at_once: int = DEFAULT_AT_ONCE
+    max_failed: int = 0
+    within_seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The items of a step's run: their `values` (JSON texts, by index), and the rules of `ForEach` for them. Workers
+    keep many graphs in memory, where texts need less than values.
+    """
+
+    values: tuple[str, ...]
+    at_once: int
+    max_failed: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """A step of a workflow: a job under the name `id` within the workflow. It starts after the `after` steps, according
@@ -166,6 +206,8 @@ class Step:
     - `lane`, `bulk`: the queue of its first message. It is the queue that the job had when the workflow was created or
       changed. The message is forwarded to the job's current lane.
     - `carried_over`: a rerun counts the step as ended with this outcome.
+    - `for_each`: the step runs once for each item of a list.
+    - `item`: the index of the item that this step is, in the graph of a step's run (`Graph.items`).
     """
 
     id: str
@@ -178,6 +220,8 @@ class Step:
     bulk: bool = False
     carried_over: CarriedOver | None = None
     job: str | None = None
+    for_each: ForEach | None = None
+    item: int | None = None
 
     @property
     def job_id(self) -> str:
@@ -222,6 +266,10 @@ class Graph:
     `timezone` is the time zone of the steps' expressions, `lane` the lane of the workflow. A rerun has a separate
     graph: `rerun_of` is the id of the run that it repeats, `rerun_from` are the steps that it starts with. `timed`:
     `not_before` and `only` apply. They do not apply in a manual run at an arbitrary instant.
+
+    The run of a step with `for_each` has a graph of its own, which is stored before its first item starts. Its steps
+    are the items (`items`), all with the same job and without edges. Item n starts when the number of ended items
+    allows it (`opens`).
     """
 
     steps: tuple[Step, ...]
@@ -230,6 +278,7 @@ class Graph:
     rerun_of: str | None = None
     rerun_from: tuple[str, ...] = ()
     timed: bool | None = None
+    items: Items | None = None
 
     part_steps: ClassVar[int] = PART_STEPS
 
@@ -243,9 +292,17 @@ class Graph:
         """The number of each step, by the id of its job."""
         return {step.job_id: number for number, step in enumerate(self.steps)}
 
+    def number_of(self, run: OfRun) -> int:
+        """Return the number of the step to which a run in a run of this graph belongs."""
+        index = None if self.items is None else run.name.item
+        return self.of_jobs[run.job_id] if index is None else index
+
     @cached_property
     def upstream(self) -> tuple[int, ...]:
-        """The direct upstream steps of each step."""
+        """The direct upstream steps of each step. For an item, the items whose ends decide when it starts."""
+        if self.items is not None:
+            opening = (number - self.items.at_once for number in range(len(self.steps)))
+            return tuple(0 if each < 0 else self.part(self.part_of(each)) for each in opening)
         return tuple(sum(1 << self.numbers[each] for each in set(step.after)) for step in self.steps)
 
     @cached_property
@@ -307,6 +364,8 @@ class Graph:
         """Return all steps that must have ended, or been skipped, before this one may start. The recursion is as deep
         as the longest path.
         """
+        if self.items is not None:
+            return self.upstream[number]
         if number not in self._before:
             upstream = self.upstream[number]
             self._before[number] = reduce(or_, map(self.before, numbers_in(upstream)), upstream)
@@ -320,6 +379,27 @@ class Graph:
             pending = sum(1 << each for each in {down for one in numbers_in(pending) for down in self.downstream[one]})
             pending &= ~found
         return found
+
+    def opens(self, number: int, known: StepOutcomes) -> bool:
+        """Return whether an item may start, according to the ends of the items in `upstream`.
+
+        The first `at_once` items may start at once. After that, the end of an item opens one more: in each part, the
+        end that is recorded as the c-th one opens the item `at_once` after the c-th item of the part. So exactly one
+        end opens each item, at most `at_once` items are active, and an end is followed without a read of other parts.
+        Every item is opened: all items before item n - at_once are opened earlier, and so is that item itself.
+        """
+        before = number - self._at_once
+        return before < 0 or (known.passed & self.upstream[number]).bit_count() > before % self.part_steps
+
+    def opened(self, number: int, known: StepOutcomes, *, last: bool) -> list[int]:
+        """Return the items that the recorded ends in the part of this item have opened: the `last` one, or all."""
+        begin = self.part_of(number) * self.part_steps + self._at_once
+        end = begin + (known.passed & self.part(self.part_of(number))).bit_count()
+        return list(range(max(begin, end - 1) if last else begin, min(end, len(self.steps))))
+
+    @property
+    def _at_once(self) -> int:
+        return len(self.steps) if self.items is None else self.items.at_once
 
     @property
     def parts(self) -> range:

@@ -30,7 +30,7 @@ class WorkflowState:
         """The ends that count: the known ends (without those that were withdrawn or must be decided again), and the
         ends that were carried over to a rerun.
         """
-        if not self.known.again:
+        if not self.known.again or self.graph.items is not None:
             return self.known.joined(self.graph.carried_over)
         ends = self.graph.carried_over
         for number in self.graph.order:
@@ -44,7 +44,7 @@ class WorkflowState:
         reason.
         """
         if end in (StepOutcome.SUCCEEDED, StepOutcome.FAILED):
-            return not self.known.again or readiness is not Readiness.WAITS
+            return not self.known.again or self.graph.items is not None or readiness is not Readiness.WAITS
         return readiness.skips and end is end_by(readiness)
 
     @cached_property
@@ -56,6 +56,8 @@ class WorkflowState:
         return self._readiness(number, self.ends)
 
     def _readiness(self, number: int, ends: StepOutcomes) -> Readiness:
+        if self.graph.items is not None:
+            return _once(self.graph.opens(number, self.known), Readiness.READY)
         if self._not_its_time >> number & 1:
             return Readiness.NOT_ITS_TIME
         if self.graph.first >> number & 1:
@@ -113,12 +115,13 @@ class WorkflowState:
 
     @cached_property
     def outcome(self) -> WorkflowOutcome:
-        """The outcome of the run: OPEN until all steps are settled, then FAILED if a step without `may_fail` failed,
-        else DONE.
+        """The outcome of the run: OPEN until all steps are settled, then FAILED if a step without `may_fail` failed, or
+        more items than `max_failed`, else DONE.
         """
         if not all(map(self.settled, range(len(self.graph.steps)))):
             return WorkflowOutcome.OPEN
-        return WorkflowOutcome.FAILED if self.failed else WorkflowOutcome.DONE
+        most = 0 if self.graph.items is None else self.graph.items.max_failed
+        return WorkflowOutcome.FAILED if len(self.failed) > most else WorkflowOutcome.DONE
 
     @property
     def failed(self) -> list[int]:

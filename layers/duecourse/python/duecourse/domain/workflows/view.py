@@ -55,6 +55,10 @@ class WorkflowRunView:
         """Return the step of this job."""
         return self.steps[self.graph.of_jobs[job_id]]
 
+    def of(self, run: Run) -> StepView:
+        """Return the step to which this run belongs."""
+        return self.steps[self.graph.number_of(run)]
+
     def due(self, step: StepView) -> int | None:
         """Return the time when a step is due to start (UTC seconds): when its upstream steps have ended, but not before
         its `not_before`. None if the workflow's run has not started.
@@ -74,29 +78,30 @@ def viewed(
     workflow never continues.
     """
     state = WorkflowState(graph, run.occurrence, run.suffix, ends)
-    found = {record.job_id: record for record in records}
+    found = {graph.number_of(record): record for record in records}
     continues = not deleted and goes_on(run, state.outcome) and not _stopped(state, found)
     over = run.state.final and not continues
     steps = (_viewed(state, number, found, over=over) for number in range(len(graph.steps)))
     return WorkflowRunView(run, graph, tuple(steps), continues)
 
 
-def _stopped(state: WorkflowState, records: Mapping[str, Run]) -> bool:
+def _stopped(state: WorkflowState, records: Mapping[int, Run]) -> bool:
     """Return whether the redrive of a step was cancelled with its workflow. Then the step gets no other outcome."""
-    redriven = (records.get(state.graph.steps[number].job_id) for number in numbers_in(state.known.withdrawn))
+    redriven = (records.get(number) for number in numbers_in(state.known.withdrawn))
     return any(isinstance(each, Cancelled) and each.reason == WORKFLOW_OVER for each in redriven)
 
 
-def _viewed(state: WorkflowState, number: int, records: Mapping[str, Run], *, over: bool) -> StepView:
+def _viewed(state: WorkflowState, number: int, records: Mapping[int, Run], *, over: bool) -> StepView:
     step = state.graph.steps[number]
-    run = records.get(step.job_id)
+    run = records.get(number)
     if step.carried_over is not None and run is not None and not _as_carried_over(run, step.carried_over.end):
         run = None
     progress = _progress(state, number, run, over=over)
     # An end that was not recorded yet is the current one.
     known = run is not None and (state.known.round(number) > run.round or state.known.of(number) is not None)
     again = progress in (Pending.WAITING, Pending.DUE) and run is not None and run.state.final and known
-    open_ = state.graph.upstream[number] & ~state.ends.any if progress is Pending.WAITING else 0
+    waits = progress is Pending.WAITING and state.graph.items is None  # items wait for any of the others
+    open_ = state.graph.upstream[number] & ~state.ends.any if waits else 0
     return StepView(step, progress, run, tuple(state.graph.steps[each].id for each in numbers_in(open_)), again)
 
 

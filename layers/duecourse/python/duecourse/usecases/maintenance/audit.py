@@ -40,7 +40,7 @@ from duecourse.domain.maintenance.audit import (
 )
 from duecourse.domain.runs.coverage import OccurrenceRange, Recorded, between
 from duecourse.domain.runs.explain import ExplainContext, Verdict, explain
-from duecourse.domain.runs.states import Run
+from duecourse.domain.runs.states import Run, Waiting
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Finding, Undecided
@@ -48,7 +48,7 @@ from duecourse.usecases.jobs.view import since_when
 from duecourse.usecases.maintenance.scan import scan
 from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.runs.skip_next import SKIPPED
-from duecourse.usecases.workflows.workflows import WorkflowRuns
+from duecourse.usecases.workflows.workflows import WorkflowRuns, name_in
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 from duecourse_schedules.schedule import Occurrences
@@ -337,11 +337,14 @@ class AuditSteps:
             before = page[-1].name.local
 
     def _stalled(self, run: Run, served: Mapping[Lane, int]) -> Iterator[StalledStep]:
-        """Yield the stalled steps of a run. The lanes are read before the records, so that concurrent changes are
-        noticed.
+        """Yield the stalled steps of a run, and the stalled items of steps that wait for their items. The lanes are
+        read before the records, so that concurrent changes are noticed.
         """
-        now = self.parts.clock.now()
-        if not stalled(self.workflow_runs.look(run), now=now):
+        now, first = self.parts.clock.now(), self.workflow_runs.look(run)
+        for each in first.steps:
+            if each.step.for_each is not None and isinstance(each.run, Waiting) and has_steps(each.run):
+                yield from self._stalled(each.run, served)
+        if not stalled(first, now=now):
             return
         depths = {lane: self.parts.depths.depth(lane) for lane in Lane}
         again = self.parts.runs.get(run.tenant, run.job_id, run.name.local)
@@ -358,8 +361,7 @@ class AuditSteps:
                 for lane in lanes
             )
             lost = drained or since + MESSAGE_RETENTION_DAYS * DAY_SECONDS <= now
-            name = RunName(step.job_id, run.occurrence, run.suffix)
-            yield StalledStep(name, run.name, Verdict.LOST if lost else Verdict.QUEUED)
+            yield StalledStep(name_in(run, step), run.name, Verdict.LOST if lost else Verdict.QUEUED)
 
 
 GROUP = 16

@@ -106,6 +106,9 @@ class Explain:
         if found.verdict is Verdict.QUEUED and found.run is None and isinstance(job, Job):
             return Explained(found, queued_run(job, at, job.occurrences().due(at))), None
         if found.run is not None and found.run.is_step:
+            items = self._view(found.run, charge) if found.run.state is RunState.WAITING else None
+            if items is not None:  # a step with items, which waits for them
+                return Explained(waiting_for(found, items, now=now), found.run), None
             return self._redriven_step(job, found.run, found, tags, charge), None
         view = None if found.run is None else self._pending(found.run, charge)
         return Explained(found if view is None else waiting_for(found, view, now=now), found.run), view
@@ -125,7 +128,7 @@ class Explain:
         """
         ref = read_ref(run.workflow) if run.workflow is not None and run.is_step else None
         view = None if ref is None else self.workflow_runs.look_again(run, charge)
-        if ref is None or view is None or not view.step(run.job_id).again:
+        if ref is None or view is None or not view.of(run).again:
             return None
         return view if self._reached(run.tenant, ref.workflow, tags) else None
 
@@ -176,7 +179,8 @@ class Explain:
             page = self.parts.runs.page(tenant, job_id, limit=PAGE, before=before)
             for run in page:
                 if (by_hand or not run.suffix) and at <= (run.occurrence if run.through is None else run.through):
-                    return run, True
+                    whole = None if run.name.item is None else run.name.whole  # the run of its step
+                    return (run if whole is None else self.parts.runs.get(tenant, job_id, whole.local)), True
             if len(page) < PAGE:
                 return None, True
             before = page[-1].name.local

@@ -81,6 +81,7 @@ from duecourse.domain.runs.transitions import (
 from duecourse.domain.targets.kinds import place_of, type_of
 from duecourse.domain.targets.targets import Outcome, Returned
 from duecourse.domain.tenants.seats import Starting, has_seat
+from duecourse.domain.workflows.items import as_starter
 from duecourse.gates.gate import pause_until
 from duecourse.gates.key import limit_of
 from duecourse.gates.places import Held, Overlaps
@@ -328,6 +329,8 @@ class LaneWorker:
             job = self.parts.jobs.snapshot(message.tenant, message.job_id)
             if isinstance(job, Job) and job.paused_until is not None:
                 job = ended(job, self.parts.clock.now())
+            if message.is_step and message.is_workflow:
+                job = as_starter(job, message.items_within or 0)
             waits = message.is_step or message.name.backfilled
             outcome = self._step(item, as_step(job) if waits else job, run, found)
             if isinstance(outcome, Disposition):
@@ -657,7 +660,8 @@ class Starter:
         if run.attempts.first_started_at - run.due > LATE_SECONDS:
             run = explained(run, item.received.sent_at, item.received_at)
         try:  # All reads come before the write: if one fails, no attempt is used up.
-            prepared, armed = admitted.prepared or self.payloads.prepared(job, decision.run), True
+            run, prepared = self.payloads.started(job, run, admitted.prepared)
+            armed = True
             queues = self._queues(item, admitted, job)
             if run.deadlines is not None:
                 deadlines = replace(run.deadlines, deadline_message_id=self.parts.randomness.nonce())
@@ -837,7 +841,8 @@ def _occurrence_before(message: RunMessage, job: Job) -> int | None:
 def _is_gated(job: Job, run: Running) -> bool:
     """Return whether a gate can make the run wait."""
     gates = ("concurrency", *TIMED_GATES)
-    return run.at_once is not None or any(getattr(job, gate) is not None for gate in gates)
+    limited = run.at_once is not None and limit_of(run, job) is not None
+    return limited or any(getattr(job, gate) is not None for gate in gates)
 
 
 def _count(decision: Start, job: Job, message: RunMessage, report: Report) -> None:

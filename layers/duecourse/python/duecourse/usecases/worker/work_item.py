@@ -114,7 +114,8 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
             return request
         case Evaluate():
             evaluation = found if isinstance(found, Evaluation) else Evaluation(WorkflowOutcome.OPEN)
-            return Evaluated(request, evaluation.outcome, evaluation.error)
+            request = replace(request, turn=evaluation.turn)
+            return Evaluated(request, evaluation.outcome, evaluation.error, evaluation.result)
         case Complete(result, worker):
             return Completed(request, result, worker)
         case Fail() as failure:

@@ -19,7 +19,7 @@ from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import Budget, Charge
 from duecourse.domain.workflows.check import WorkflowFault, graph_faults, step_faults, time_faults
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef, read_ref
-from duecourse.domain.workflows.results import result_faults
+from duecourse.domain.workflows.results import list_faults, result_faults
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.limits import LOST_RACES
 from duecourse.messages import Cancel, RunMessage, message_about
@@ -534,6 +534,10 @@ class ManageWorkflows:
         for step in draft.steps:
             job = draft.inline.get(step.job_id) or self._whole(found.get(step.job_id))
             inline: tuple[str | int, ...] = ("job",) if step.job_id in draft.inline else ()
+            faults += [
+                WorkflowFault(("jobs", step.id, "for_each", *path), detail)
+                for path, detail in list_faults(step.id, graph)
+            ]
             faults += [
                 WorkflowFault(("jobs", step.id, *inline, "payload", *path), detail)
                 for path, detail in (() if job is None else result_faults(job.payload, step.id, graph))

@@ -16,7 +16,7 @@ outcome. Until it ends again, the outcomes of all steps downstream do not count 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -29,13 +29,31 @@ from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readiness, StepTurn, Withdraw, WorkflowOutcome
 from duecourse.domain.runs.overlap import called_in_workflow
 from duecourse.domain.runs.rendering import Prepared
-from duecourse.domain.runs.states import Cancelled, Dead, Final, Run, Skipped, Succeeded
+from duecourse.domain.runs.states import Cancelled, Dead, Final, Run, Running, Skipped, Succeeded
 from duecourse.domain.runs.transitions import may_run_again, own_job
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
 from duecourse.domain.tenants.rate import Charge, free
-from duecourse.domain.workflows.graph import Graph, Step, StepOutcome, StepOutcomes, end_of, numbers_in, read_ref
-from duecourse.domain.workflows.results import UpstreamResultError, filled, result_faults, taken_by
+from duecourse.domain.workflows.graph import (
+    Graph,
+    Step,
+    StepOutcome,
+    StepOutcomes,
+    WorkflowRef,
+    end_of,
+    numbers_in,
+    read_ref,
+)
+from duecourse.domain.workflows.items import item_at, items_graph, manifest
+from duecourse.domain.workflows.results import (
+    Item,
+    ItemsError,
+    UpstreamResultError,
+    filled,
+    listed,
+    result_faults,
+    taken_by,
+)
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.domain.workflows.view import WorkflowRunView, viewed
 from duecourse.messages import START, Cancel, Command, Evaluate, RunMessage
@@ -77,9 +95,8 @@ class WorkflowMessages:
 
     def evaluate(self) -> RunMessage:
         """Return the message that evaluates the workflow's run."""
-        workflow = read_ref(self.of.workflow or "").workflow
         return RunMessage(
-            self._identity(workflow, self.of.occurrence),
+            self._identity(run_of(self.of, self.graph), self.of.occurrence),
             self.graph.lane,
             self.now,
             self.randomness.nonce(),
@@ -88,14 +105,28 @@ class WorkflowMessages:
 
     def _about(self, number: int, command: Command, at: float) -> RunMessage:
         step = self.graph.steps[number]
-        identity = self._identity(step.job_id, int(at))
+        identity = self._identity(_name_in(self.of.name, step), int(at))
+        if self.graph.items is not None:
+            identity = replace(identity, at_once=self.graph.items.at_once)
+        elif step.for_each is not None:
+            identity = replace(identity, items_within=step.for_each.within_seconds)
         return RunMessage(identity, step.lane, at, self.randomness.nonce(), command=command, bulk=step.bulk)
 
-    def _identity(self, job_id: str, due: int) -> RunIdentity:
-        """Return the identity of that job's run in this run of the workflow. Generation 0: the job's generation when
-        the run begins.
+    def _identity(self, name: RunName, due: int) -> RunIdentity:
+        """Return the identity of the run with this name in this run of the workflow. Generation 0: the job's generation
+        when the run begins.
         """
-        return replace(self.of, job_id=job_id, due=due, generation=0, count=1, through=None, own_payload=False)
+        of = self.of if self.graph.items is not None else replace(self.of, items_within=None, items=None)
+        return replace(
+            of,
+            job_id=name.job_id,
+            suffix=name.suffix,
+            due=due,
+            generation=0,
+            count=1,
+            through=None,
+            own_payload=False,
+        )
 
 
 def name_in(run: OfRun, step: Step) -> RunName:
@@ -103,13 +134,35 @@ def name_in(run: OfRun, step: Step) -> RunName:
     over.
     """
     if step.carried_over is None:
-        return RunName(step.job_id, run.occurrence, run.suffix)
+        return _name_in(run.name, step)
     return parse_run_id(f"{step.job_id}.{step.carried_over.run}")
 
 
-def run_of(identity: RunIdentity, job_id: str) -> RunName:
-    """Return the name of a job's run in the workflow run that `identity` identifies or belongs to."""
-    return RunName(job_id, identity.occurrence, identity.suffix)
+def _name_in(run: RunName, step: Step) -> RunName:
+    whole = RunName(step.job_id, run.occurrence, run.whole.suffix)
+    return whole if step.item is None else whole.of_item(step.item)
+
+
+def run_of(of: OfRun | RunIdentity, graph: Graph) -> RunName:
+    """Return the name of the run of this graph which `of` is, or to which it belongs as a step or an item."""
+    whole = of.name.whole
+    if graph.items is not None:
+        return whole
+    return RunName(read_ref(of.workflow or "").workflow, whole.occurrence, whole.suffix)
+
+
+def ref_around(step: OfRun) -> WorkflowRef:
+    """Return the graph in which a run is a step. An item is a step of the run of its step."""
+    return read_ref(step.workflow or "") if step.name.item is None else WorkflowRef(step.job_id, step.items or "")
+
+
+def ref_within(run: OfRun) -> WorkflowRef | None:
+    """Return the graph of a workflow's run, or of the run of a step with items. None if this run has none (yet)."""
+    if not run.is_workflow:
+        return None
+    if run.is_step:
+        return None if run.items is None else WorkflowRef(run.job_id, run.items)
+    return None if run.workflow is None else read_ref(run.workflow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +171,33 @@ class Payloads:
 
     parts: Parts[TableSettings]
     results: Results
+
+    def started(self, job: Job, run: Running, prepared: Prepared | Failed | None) -> tuple[Running, Prepared | Failed]:
+        """Return the run as its start is written, and the job as it calls it (`prepared`, if it is known already). The
+        list of a step with items is read now and stored with its graph; the record of the start refers to it. So the
+        items are fixed before the first of them starts, and a repeated start does not read the list again.
+
+        Raises GraphMissingError.
+        """
+        if run.is_step and run.is_workflow:
+            if run.items is not None:
+                return run, Prepared(job)
+            try:
+                ref = self._stored_items(run)
+            except TemplateError as problem:
+                return run, Failed(str(problem), retryable=False, code=problem.code)
+            return replace(run, identity=replace(run.identity, items=ref.graph)), Prepared(job)
+        return run, prepared or self.prepared(job, run)
+
+    def _stored_items(self, run: Run) -> WorkflowRef:
+        graph = self.parts.workflows.graph(run.tenant, ref_around(run))
+        step = graph.steps[graph.number_of(run)]
+        if step.for_each is None:
+            raise ItemsError(f"{step.id} has no for_each in the graph of this run")
+        records, workflow_payload = self._taken(step.for_each.items, run, graph)
+        items = items_graph(step, listed(step.for_each, records, workflow_payload, self._stored), graph.timezone)
+        kept = (run.expires_at or int(self.parts.clock.now())) + GRAPH_KEPT_SECONDS
+        return self.parts.workflows.put_graph(run.tenant, run.job_id, items, expires_at=kept)
 
     def prepared(self, job: Job, run: Run) -> Prepared | Failed:
         """Return the job as this run calls it, or a failure if a part of its payload is missing. Raises
@@ -145,16 +225,30 @@ class Payloads:
         taken = [each for _, _, each in taken_by(job.payload) if each is not None]
         if not taken:
             return Prepared(job)
-        own = graph.steps[graph.of_jobs[run.job_id]].id
-        for _, detail in result_faults(job.payload, own, graph):  # the payload may be newer than the graph
+        records, workflow_payload = self._taken(job.payload, run, graph)
+        item = self._item(run) if any(each.of_item for each in taken) else None
+        given = filled(job.payload, records, workflow_payload, cache(self._stored), item)
+        return Prepared(replace(job, payload=given.payload), given.texts)
+
+    def _taken(self, payload: object, run: Run, graph: Graph) -> tuple[dict[str, Run], Callable[[], object]]:
+        """Return the records of the steps that a payload uses, and what reads the payload of the workflow's run.
+        Raises UpstreamResultError.
+        """
+        own = graph.steps[graph.number_of(run)].id
+        for _, detail in result_faults(payload, own, graph):  # the payload may be newer than the graph
             raise UpstreamResultError(f"in the graph of this run, {detail}")
+        taken = [each for _, _, each in taken_by(payload) if each is not None]
         named = sorted({graph.numbers[each.job] for each in taken if each.job is not None})
         records = self._records(run, graph, named)
         if missing := [number for number in named if graph.steps[number].id not in records]:
             self._require_unended(run, graph, missing)
-        workflow_payload = cache(lambda: self._of_workflow(run, ref.workflow))
-        given = filled(job.payload, records, workflow_payload, cache(self._stored))
-        return Prepared(replace(job, payload=given.payload), given.texts)
+        return records, cache(lambda: self._of_workflow(run, run_of(run, graph)))
+
+    def _item(self, run: Run) -> Item | None:
+        """Return the item of an item's run; None for the run of a step."""
+        index = run.name.item
+        items = None if index is None else self.parts.workflows.graph(run.tenant, ref_around(run)).items
+        return None if index is None or items is None else item_at(items, index)
 
     def _stored(self, key: str) -> object:
         """Return a large result. Raises UpstreamResultError if it has expired."""
@@ -174,7 +268,7 @@ class Payloads:
         """Raise UpstreamResultError if one of these steps, which had no record, succeeded: its record has expired. A
         step that has succeeded since then has a record now.
         """
-        of, steps = run_of(run.identity, read_ref(run.workflow or "").workflow), sum(1 << number for number in numbers)
+        of, steps = run_of(run, graph), sum(1 << number for number in numbers)
         found = self.parts.workflows.read(run.tenant, of, graph.parts_of(steps), with_run=False)
         ends = found.ends.joined(graph.carried_over)
         succeeded = [number for number in numbers if ends.of(number) is StepOutcome.SUCCEEDED]
@@ -183,17 +277,22 @@ class Payloads:
             if step.id not in records:
                 raise UpstreamResultError(f"the record of {name_in(run, step)} has expired")
 
-    def _of_workflow(self, run: Run, workflow: str) -> object:
+    def _of_workflow(self, run: Run, workflow: RunName) -> object:
         """Return the payload of the workflow's run: that of its request, if it had one, else the job's."""
-        asked = self.parts.inputs.get(run.tenant, workflow, run.suffix) if run.suffix else None
+        asked = self.parts.inputs.get(run.tenant, workflow.job_id, workflow.suffix) if workflow.suffix else None
         if asked is not None and asked.own_payload:
             return asked.payload
-        job = self.parts.jobs.get(run.tenant, workflow)
+        job = self.parts.jobs.get(run.tenant, workflow.job_id)
         return None if job is None else job.payload
 
 
 NAMED_FAILURES = 10
 """The maximum number of failed steps in the error of a workflow's run."""
+
+GRAPH_KEPT_SECONDS = 60 * DAY_SECONDS
+"""How much longer than the record of its run the graph of a run's items is kept (seconds): as long as other graphs
+(manage.GRAPH_KEPT_LONGER_DAYS).
+"""
 
 KEPT_LONGER_DAYS = 30
 """How many days longer the outcome of a step is kept than its record: a redrive needs the outcomes of all steps."""
@@ -201,10 +300,14 @@ KEPT_LONGER_DAYS = 30
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The outcome of a workflow's run, and the error for its record."""
+    """The outcome of a workflow's run, and the error or the result for its record. `turn`: whether the run of a step
+    with items may continue, if it has ended.
+    """
 
     outcome: WorkflowOutcome
     error: str | None = None
+    result: object = None
+    turn: StepTurn | None = None
 
 
 Found = StepTurn | Evaluation | None
@@ -230,10 +333,12 @@ class Workflows:
         """
         if message.workflow is None:
             return None
-        if isinstance(message.command, Evaluate) and not message.is_step:
-            return self._evaluation(message)
+        again = message.is_step and run is not None and may_run_again(run)
+        if isinstance(message.command, Evaluate) and message.is_workflow:
+            evaluation = self._evaluation(message)
+            return replace(evaluation, turn=self._turn(message, run)) if again else evaluation
         starts = message.starts_run
-        if message.is_step and (starts or (run is not None and may_run_again(run))):
+        if again or (message.is_step and starts):
             return self._turn(message, run)
         return None
 
@@ -242,15 +347,15 @@ class Workflows:
         ready according to these outcomes is among the steps that the end of the run cancels, no matter how late its
         start is written. The step's current round is read only if the step has a record.
         """
-        graph = self._graph(message)
-        number = graph.of_jobs[message.job_id]
+        graph = self._graph(message.tenant, ref_around(message))
+        number = graph.number_of(message)
         ends = self._ends_before(message, graph, number, own=run is not None)
         readiness = self._state(message, graph, ends).readiness(number)
         own_time = graph.not_before(number, message.occurrence, message.suffix)
         turn = StepTurn(readiness, round=ends.round(number), not_before=float(own_time or 0))
         if readiness is Readiness.WAITS:
             return turn
-        workflow = self._workflow_run(message)
+        workflow = self._workflow_run(message, graph)
         over = workflow is None or workflow.state.final
         redriven_at = None if workflow is None else workflow.redriven_at
         called_until = called_in_workflow(workflow, self.parts.clock.now())
@@ -258,43 +363,51 @@ class Workflows:
 
     def withdraw(self, message: RunMessage, decision: Withdraw) -> None:
         """Record that a step runs again, before its final record is overwritten."""
-        run, graph = decision.run, self._graph(message)
-        self._withdraw(message, graph, {graph.of_jobs[run.job_id]: decision.round}, run)
+        run, graph = decision.run, self._graph(message.tenant, ref_around(message))
+        self._withdraw(message, graph, {graph.number_of(run): decision.round}, run)
 
     def _withdraw(self, of: Run | RunMessage, graph: Graph, rounds: dict[int, int], record: Run) -> None:
         """Mark all parts before the first outcome is withdrawn. A part that contains a later round shows that they are
         marked already.
         """
-        name = run_of(of.identity, read_ref(of.workflow or "").workflow)
+        name = run_of(of, graph)
         own = graph.parts_of(sum(1 << number for number in rounds))
         known = self.parts.workflows.read(of.tenant, name, own, with_run=False).ends
         parts = () if known.rounds else graph.parts
         self.parts.workflows.withdraw(of.tenant, name, rounds, parts, expires_at=self._kept_until(record))
 
     def _evaluation(self, message: RunMessage) -> Evaluation:
-        graph = self._graph(message)
+        graph = self._graph_within(message)
         state = self._known(message, graph)
+        if state.outcome is WorkflowOutcome.DONE and graph.items is not None:
+            records = self._records(message, graph, list(range(len(graph.steps))))
+            return Evaluation(state.outcome, result=manifest(graph, run_of(message, graph), records))
         if state.outcome is not WorkflowOutcome.FAILED:
             return Evaluation(state.outcome)
         own = numbers_in(state.ends.failed & ~graph.may_fail & ~graph.carried_over.any)
         records = self._records(message, graph, own)
-        if any(not run.state.final for run in records):
+        if any(not run.state.final for run in records.values()):
             return Evaluation(WorkflowOutcome.OPEN)  # redriven; its next end requests another evaluation
         failed = named_failures(message.job_id, state, records)
         more = f" and {len(failed) - NAMED_FAILURES} more" if len(failed) > NAMED_FAILURES else ""
-        return Evaluation(state.outcome, f"failed: {', '.join(failed[:NAMED_FAILURES])}{more}")
+        counted = "" if graph.items is None else f"{len(failed)} of {len(graph.steps)} items "
+        return Evaluation(state.outcome, f"{counted}failed: {', '.join(failed[:NAMED_FAILURES])}{more}")
 
     def begin(self, run: Run, report: Report) -> Outcome:
         """Start the steps that can start. If the workflow's run was itself redriven, also start its dead steps
         again. When this is repeated after a failure, some may have run and died since the redrive. These stay dead.
         """
-        graph = self._graph(run)
-        state, dead = self._known(run, graph), list[Run]()
+        graph = self._graph_within(run)
+        state, dead = self._known(run, graph), dict[int, Run]()
         if run.redriven_at is not None:
             failed = self._records(run, graph, numbers_in(state.known.failed & ~graph.carried_over.any))
-            dead = [each for each in failed if isinstance(each, Dead) and each.workflow_redriven_at != run.redriven_at]
+            dead = {
+                number: each
+                for number, each in failed.items()
+                if isinstance(each, Dead) and each.workflow_redriven_at != run.redriven_at
+            }
         if dead:
-            rounds = {graph.of_jobs[each.job_id]: each.round + 1 for each in dead}
+            rounds = {number: each.round + 1 for number, each in dead.items()}
             self._withdraw(run, graph, rounds, run)
             state = self._known(run, graph)
         messages = self._messages(run, graph)
@@ -310,36 +423,43 @@ class Workflows:
         """Send the messages that follow from the final record of a workflow's run or of a step's run. Raises
         NotSentError.
         """
-        graph = self._graph(run)
-        following = self._after_step(run, graph) if run.is_step else self._after_run(run, graph)
+        following = list[RunMessage]()
+        if (ref := ref_within(run)) is not None:
+            following += self._after_run(run, self._graph(run.tenant, ref))
+        if run.is_step:
+            following += self._after_step(run, self._graph(run.tenant, ref_around(run)))
         if following:
             report.add("workflow_went_on", run_id=run.run_id, sent=len(following))
         if not self.forwarder.send_all(following):
             raise NotSentError(f"the actions after the end of {run.name}")
 
     def _after_step(self, run: Run, graph: Graph) -> list[RunMessage]:
-        number, messages = graph.of_jobs[run.job_id], self._messages(run, graph)
+        number, messages = graph.number_of(run), self._messages(run, graph)
         if isinstance(run, Cancelled) and run.reason == WORKFLOW_OVER:
             # It has no outcome. It runs when its workflow's run is redriven, which may have happened since, or if
             # that run continues because this step was redriven.
             state = self._state(run, graph, self._ends_before(run, graph, number, own=True))
-            if self._is_alive(run):
+            if self._is_alive(run, graph):
                 return messages.starts(state, state.to_start([number]))
             return [messages.evaluate()] if state.known.again else []
-        of, own = run_of(run.identity, read_ref(run.workflow or "").workflow), graph.part_of(number)
+        of, own = run_of(run, graph), graph.part_of(number)
         kept = self._kept_until(run)
         store, end = self.parts.workflows, end_of(run)
-        known = store.record_end(run.tenant, of, number, end, in_round=run.round, expires_at=kept)
-        parts = {own}
+        recorded = store.record_end(run.tenant, of, number, end, in_round=run.round, expires_at=kept)
+        known, parts = recorded.ends, {own}
         while missing := self._state(run, graph, known).parts_wanted(number) - parts:
             known = known.joined(store.read(run.tenant, of, sorted(missing), with_run=False).ends)
             parts |= missing
         state = self._state(run, graph, known)
-        following = numbers_in(graph.after(1 << number)) if known.again else [*graph.downstream[number]]
+        if graph.items is not None:
+            # A repetition, or another round, may follow an end of which nothing was sent.
+            following = graph.opened(number, known, last=recorded.first and not run.round)
+        else:
+            following = numbers_in(graph.after(1 << number)) if known.again else [*graph.downstream[number]]
         starts = state.to_start(following)
         if not state.settled(number) and number not in starts and state.readiness(number) is not Readiness.WAITS:
             starts.append(number)
-        if number in starts and not self._is_alive(run):
+        if number in starts and not self._is_alive(run, graph):
             starts.remove(number)  # its start would lead back here
         sent = messages.starts(state, starts)
         if run.round or state.outcome is not WorkflowOutcome.OPEN:
@@ -355,20 +475,19 @@ class Workflows:
             return []
         succeeded = isinstance(run, Succeeded)
         if succeeded and not any(step.may_fail for step in graph.steps):
-            return []
+            return []  # also a step with items: its success, and thus its manifest, is final
         state, messages = self._known(run, graph), self._messages(run, graph)
         if succeeded or run.reason == STEPS_FAILED:
             written = WorkflowOutcome.DONE if succeeded else WorkflowOutcome.FAILED
             return [] if state.outcome is written else [messages.evaluate()]
         return messages.cancellations(state.to_cancel())
 
-    def _is_alive(self, step: Run | RunMessage) -> bool:
-        run = self._workflow_run(step)
+    def _is_alive(self, step: Run | RunMessage, graph: Graph) -> bool:
+        run = self._workflow_run(step, graph)
         return run is not None and not run.state.final
 
-    def _workflow_run(self, step: Run | RunMessage) -> Run | None:
-        of = run_of(step.identity, read_ref(step.workflow or "").workflow)
-        return self.parts.workflows.read(step.tenant, of, ()).run
+    def _workflow_run(self, step: Run | RunMessage, graph: Graph) -> Run | None:
+        return self.parts.workflows.read(step.tenant, run_of(step, graph), ()).run
 
     def _known(self, of: Run | RunMessage, graph: Graph) -> WorkflowState:
         """Return the state with the outcomes of all steps."""
@@ -385,7 +504,7 @@ class Workflows:
         """Return the outcomes of the steps in `wanted`. If outcomes were withdrawn in this run, include the steps in
         `again`.
         """
-        name = run_of(of.identity, read_ref(of.workflow or "").workflow)
+        name = run_of(of, graph)
         parts = graph.parts_of(wanted)
         ends = self.parts.workflows.read(of.tenant, name, parts, with_run=False).ends if parts else StepOutcomes()
         if ends.again and (more := graph.parts_of(again) - parts):
@@ -398,30 +517,41 @@ class Workflows:
     def _state(self, of: Run | RunMessage, graph: Graph, known: StepOutcomes) -> WorkflowState:
         return WorkflowState(graph, of.occurrence, of.suffix, known)
 
-    def _records(self, of: Run | RunMessage, graph: Graph, numbers: list[int]) -> list[Run]:
-        names = [name_in(of, graph.steps[number]) for number in numbers]
-        found = {run.job_id: run for run in self.parts.workflows.records(of.tenant, names)} if names else {}
-        return [found[name.job_id] for name in names if name.job_id in found]
+    def _records(self, of: Run | RunMessage, graph: Graph, numbers: list[int]) -> dict[int, Run]:
+        """Return the existing records of these steps, by number."""
+        return records_in(self.parts.workflows, of, graph, numbers)
 
     def _messages(self, run: Run, graph: Graph) -> WorkflowMessages:
         return WorkflowMessages(run.identity, graph, self.parts.clock.now(), self.parts.randomness)
 
-    def _graph(self, of: Run | RunMessage) -> Graph:
-        return self.parts.workflows.graph(of.tenant, read_ref(of.workflow or ""))
+    def _graph(self, tenant: str, ref: WorkflowRef) -> Graph:
+        return self.parts.workflows.graph(tenant, ref)
+
+    def _graph_within(self, run: Run | RunMessage) -> Graph:
+        """Return the graph of the steps or items of a workflow's run. Raises GraphMissingError."""
+        ref = ref_within(run)
+        if ref is None:
+            raise GraphMissingError(f"{run.name} has no graph")
+        return self._graph(run.tenant, ref)
 
 
-def named_failures(workflow: str, state: WorkflowState, records: Iterable[Run]) -> list[str]:
+def records_in(store: WorkflowStore, of: OfRun, graph: Graph, numbers: Iterable[int]) -> dict[int, Run]:
+    """Return the existing records of these steps of a run, by number. Strongly consistent."""
+    names = {name_in(of, graph.steps[number]): number for number in numbers}
+    return {names[run.name]: run for run in store.records(of.tenant, list(names))} if names else {}
+
+
+def named_failures(workflow: str, state: WorkflowState, records: Mapping[int, Run]) -> list[str]:
     """Return the failed steps of a run of `workflow`, each with the reason, or with the run in which a step failed that
-    a rerun carries over. `records` are the records of the steps that failed in this run.
+    a rerun carries over. `records` are the records of the steps that failed in this run, by number.
     """
-    found = {run.job_id: run for run in records}
 
-    def why(step: Step) -> str | None:
+    def why(number: int, step: Step) -> str | None:
         if step.carried_over is not None:
             return f"failed in {workflow}.{step.carried_over.run}"
-        return _why(found[step.job_id]) if step.job_id in found else None
+        return _why(records[number]) if number in records else None
 
-    reasons = ((step.id, why(step)) for step in (state.graph.steps[number] for number in state.failed))
+    reasons = ((state.graph.steps[number].id, why(number, state.graph.steps[number])) for number in state.failed)
     return [name if reason is None else f"{name} ({reason})" for name, reason in reasons]
 
 
@@ -453,9 +583,10 @@ class WorkflowRuns:
         """Return the steps of a run as it was read. Raises NoWorkflowRunError, GraphMissingError, and the errors of
         `charge` for the records to be read.
         """
-        if run.workflow is None or run.is_step:
+        ref = ref_within(run)
+        if ref is None:
             raise NoWorkflowRunError(run)
-        graph = self.workflows.graph(run.tenant, read_ref(run.workflow))
+        graph = self.workflows.graph(run.tenant, ref)
         charge(1 + len(graph.steps) // RECORDS_A_REQUEST)
         ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
         records = self.workflows.records(run.tenant, [name_in(run, step) for step in graph.steps])
@@ -471,8 +602,9 @@ class WorkflowRuns:
         """
         if run.workflow is None or not run.state.final or (run.is_step and not may_run_again(run)):
             return None
-        of = run_of(run.identity, read_ref(run.workflow).workflow)
-        found = self.workflows.read(run.tenant, of, [0])
+        whole = run.name.whole
+        workflow = run.job_id if run.name.item is not None else read_ref(run.workflow).workflow
+        found = self.workflows.read(run.tenant, RunName(workflow, whole.occurrence, whole.suffix), [0])
         if found.run is None or not found.ends.again:
             return None
         try:
@@ -484,16 +616,20 @@ class WorkflowRuns:
         """Return the failed steps of a dead run, with reasons, if a redrive of the run would start none of its steps.
         Otherwise return an empty list.
         """
-        if run.workflow is None or run.is_step:
+        ref = ref_within(run)
+        if ref is None:
             return []
         try:
-            graph = self.workflows.graph(run.tenant, read_ref(run.workflow))
+            graph = self.workflows.graph(run.tenant, ref)
         except GraphMissingError:
             return []
         ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
         state = WorkflowState(graph, run.occurrence, run.suffix, ends)
         if state.outcome is not WorkflowOutcome.FAILED:
             return []
-        own = numbers_in(ends.failed & ~graph.carried_over.any)
-        records = self.workflows.records(run.tenant, [name_in(run, graph.steps[number]) for number in own])
-        return [] if any(isinstance(each, Dead) for each in records) else named_failures(run.job_id, state, records)
+        records = records_in(self.workflows, run, graph, numbers_in(ends.failed & ~graph.carried_over.any))
+        return (
+            []
+            if any(isinstance(each, Dead) for each in records.values())
+            else named_failures(run.job_id, state, records)
+        )

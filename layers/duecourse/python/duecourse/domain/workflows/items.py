@@ -1,0 +1,88 @@
+"""A step that runs once for each item of a list (`for_each`): its graph, its job as its run calls it, its manifest.
+
+The run of such a step is a workflow's run: its steps are the items. Their job is the step's job, and the id of an
+item's run is that of the step's run with the index.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from duecourse.domain.ids import RunName
+from duecourse.domain.jobs.job import TIMED_GATES, Completion, Delivery, Job, JobSnapshot, Overlap, RetryPolicy
+from duecourse.domain.runs.states import Run, RunState, Succeeded
+from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.workflows.check import OWN_FAULTS
+from duecourse.domain.workflows.graph import Graph, Items, Step
+from duecourse.domain.workflows.results import Item
+
+
+def items_graph(step: Step, values: Sequence[Any], timezone: str) -> Graph:
+    """Return the graph of a run of a step with `for_each`, for the values of its list. Several items are active at a
+    time, so they never have the seat of their job (domain.tenants.seats).
+    """
+    each = step.for_each
+    if each is None:
+        raise ValueError(f"{step.id} has no for_each")
+    steps = tuple(
+        Step(id=str(index), job=step.job_id, lane=step.lane, bulk=True, item=index) for index in range(len(values))
+    )
+    items = Items(tuple(map(json.dumps, values)), each.at_once, each.max_failed)
+    return Graph(steps, timezone, step.lane, timed=False, items=items)
+
+
+def item_at(items: Items, index: int) -> Item:
+    """Return an item of a step's run."""
+    return Item(json.loads(items.values[index]), index)
+
+
+def as_starter(job: JobSnapshot, within_seconds: int) -> JobSnapshot:
+    """Return the job of a step with items as the step's own run uses it. This run calls nothing and waits for its
+    items, so the limits of the job's calls do not apply. None if the job has become a workflow.
+    """
+    if not isinstance(job, Job):
+        return job
+    if isinstance(job.target, WorkflowTarget):
+        return None
+    gates: dict[str, Any] = dict.fromkeys(("concurrency", *TIMED_GATES))
+    return replace(
+        job,
+        target=WorkflowTarget(""),
+        payload=None,
+        completion=Completion.CALLBACK,
+        completion_seconds=within_seconds,
+        heartbeat_seconds=None,
+        retry=RetryPolicy(on=OWN_FAULTS),
+        delivery=Delivery.AT_LEAST_ONCE,
+        overlap=Overlap.ALLOW,
+        queue_limit=None,
+        results=None,
+        **gates,
+    )
+
+
+def manifest(graph: Graph, of: RunName, records: Mapping[int, Run]) -> dict[str, Any]:
+    """Return the result of a step with items. `of` is its run, `records` are those of its items, by index. A result
+    above 2 KB is not part of it, only its size.
+    """
+    items = [_item(index, of, records.get(index)) for index in range(len(graph.steps))]
+    succeeded = sum(each["state"] == RunState.SUCCEEDED for each in items)
+    return {"count": len(items), "succeeded": succeeded, "failed": len(items) - succeeded, "items": items}
+
+
+def _item(index: int, of: RunName, run: Run | None) -> dict[str, Any]:
+    state = None if run is None else run.state.value
+    found: dict[str, Any] = {"index": index, "run_id": of.of_item(index).id, "state": state, "result": None}
+    match run:
+        case Succeeded() if run.result_bytes is None or (run.result_location is not None and run.result is not None):
+            found["result"] = run.result
+        case Succeeded():
+            found["result_bytes"] = run.result_bytes
+        case None:
+            pass
+        case _:
+            found["code"] = run.code
+    return found
