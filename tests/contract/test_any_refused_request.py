@@ -126,6 +126,8 @@ BODIES: dict[tuple[str, str], tuple[Any, ...]] = {
     ("POST", "/v1/runs/<run_id>/heartbeat"): ({},),
     ("POST", "/v1/runs/<run_id>/complete"): ({"result": 1},),
     ("POST", "/v1/runs/<run_id>/fail"): ({"error": "no"},),
+    ("PATCH", "/v1/runs/<run_id>"): ({"delay_seconds": 7200}, {"at": "2026-11-20T10:00:00"}, {"payload": 1}, {}),
+    ("POST", "/v1/runs/<run_id>/log"): ({"text": "a line\n", "number": 1}, {"text": "", "number": 0}, {}),
     ("POST", "/v1/runs/<run_id>/mark-succeeded"): ({"reason": "it is done"}, {"reason": ""}, {}),
     ("POST", "/v1/runs/<run_id>/discard"): ({}, {"note": "sent again"}, {"note": "x" * 10_000}),
     ("POST", "/v1/runs/<run_id>/rerun"): ({"from": ["fetch"]}, {"from": ["load"]}, {"from": ["nope"]}),

@@ -105,7 +105,7 @@ MUTANTS = (
     Mutant("deadlines change nothing", "if now < run.deadlines.next:\n", "if True:\n", "callbacks"),
     Mutant(
         "completions of callbacks are dropped",
-        "return carried(_during_call(succeed(run, result, now)), request, context)",
+        "return carried(_during_call(succeed(_named(run, worker), result, now)), request, context)",
         "return Drop('lost')",
         "callbacks",
     ),

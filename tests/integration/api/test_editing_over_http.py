@@ -123,7 +123,15 @@ def test_job_editing_edit_outside_the_schedule_keeps_its_position_and_a_new_sche
         ({}, {"name": "Steady"}),
         (
             {"target": {"type": "lambda", "function": "duecourse-target-a"}},
-            {"target": {"type": "lambda", "function": "duecourse-target-a", "mode": "sync", "qualifier": None}},
+            {
+                "target": {
+                    "type": "lambda",
+                    "function": "duecourse-target-a",
+                    "mode": "sync",
+                    "qualifier": None,
+                    "log": False,
+                }
+            },
         ),
     ],
 )

@@ -94,6 +94,7 @@ def test_runs_occurrences_sent_on_creation_are_queued(api: ApiClient) -> None:
         "note": None,
         "delays": None,
         "execution": None,
+        "worker": None,
         "cancel_requested": None,
         "result": None,
         "result_bytes": None,

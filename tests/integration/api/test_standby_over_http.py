@@ -56,6 +56,7 @@ def test_standby_api_of_the_other_region_writes_nothing_for_an_api_key(api: ApiC
 
 def test_standby_api_of_the_other_region_rejects_callbacks(api: ApiClient) -> None:
     standby = Standby(lambda: Fence(OTHER, 3, NOON), api.clock, HERE)
-    parts = CallbackParts(api.application._api.callbacks, "prod", standby)
+    of_api = api.application._api
+    parts = CallbackParts(of_api.callbacks, of_api.log_writer, "prod", standby)
     api.application = CallbackApplication(parts, function_logger())  # type: ignore[assignment]
     assert api.post({"result": 1}, "/v1/runs/nightly.20261121T030000Z/complete", token="none").status == 503

@@ -16,6 +16,7 @@ from duecourse.worker.keeper import Keeper
 from duecourse.worker.log import MAX_WAITING_BYTES, PORTION_BYTES, RunLog
 from duecourse.worker.log_sender import LAST_LOG_FAILURES, LAST_LOG_SECONDS, LogSender
 from duecourse.worker.queue import TaskMessage, WorkerRun, read_run
+from duecourse.worker.report import WorkerName
 from tests.support.examples import examples
 from tests.support.waiting import PATIENCE_SECONDS, awaited
 from tests.support.worker import BAD_TOKEN, EVENT, OVER, Api, Clock, MemoryQueue, without_callback, worker
@@ -99,7 +100,9 @@ def test_log_lines_are_sent_by_a_thread_of_their_own_that_starts_with_the_first_
 
 def test_log_request_that_is_slow_does_not_delay_a_heartbeat(api: Api, clock: Clock) -> None:
     run, answered = read_run(BODY), threading.Event()
-    keeper = Keeper(MemoryQueue(), TaskMessage(BODY, BODY), run, api.client, hidden_seconds=60, clock=clock)
+    keeper = Keeper(
+        MemoryQueue(), TaskMessage(BODY, BODY), run, api.client, WorkerName(""), hidden_seconds=60, clock=clock
+    )
 
     def slow(*_: Any, **__: Any) -> Any:
         answered.wait(PATIENCE_SECONDS)

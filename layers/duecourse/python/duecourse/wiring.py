@@ -684,9 +684,9 @@ class Wiring(Parts[S_co]):
     @cached_property
     def callbacks(self: Wiring[ApiSettings | CallbackSettings]) -> Callbacks:
         from duecourse.usecases.runs.commands import Callbacks
-        from duecourse.usecases.runs.workers import Workers
+        from duecourse.usecases.runs.workers import WorkerNotes
 
-        return Callbacks(self, self.commands, Workers(self))
+        return Callbacks(self, self.commands, WorkerNotes(self))
 
     @cached_property
     def callback_parts(self: Wiring[CallbackSettings]) -> CallbackParts:
@@ -729,6 +729,7 @@ class Wiring(Parts[S_co]):
         from duecourse.usecases.runs.rerun import Reruns
         from duecourse.usecases.runs.rescheduling import Rescheduling
         from duecourse.usecases.runs.skip_next import SkipNext
+        from duecourse.usecases.runs.workers import WorkerList
         from duecourse.usecases.tenants import DelayedRunQuota, Limits
         from duecourse.usecases.worker.wait_queue import WaitQueue
         from duecourse.usecases.workflows.manage import CancelRuns, ManageWorkflows
@@ -770,6 +771,7 @@ class Wiring(Parts[S_co]):
             spreading=Spreading(jobs, clock),
             manual=manual,
             rescheduling=Rescheduling(self, single, manual),
+            workers=WorkerList(self),
             backfills=Backfills(self),
             notices=self.notifier,
             skip_next=SkipNext(self),

@@ -302,6 +302,7 @@ OWN: dict[str, Any] = {
     "result_bytes": 12,
     "result_location": "s3://reports/r",
     "result_error": "AccessDenied",
+    "rescheduled": True,
 }
 """The fields of states."""
 CALLED_BACK = Callback("0" * 64, NOON + 7.5, 0.5, "half")

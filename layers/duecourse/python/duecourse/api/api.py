@@ -50,6 +50,7 @@ from duecourse.usecases.runs.requests import Backfills, Manual
 from duecourse.usecases.runs.rerun import Reruns
 from duecourse.usecases.runs.rescheduling import Rescheduling
 from duecourse.usecases.runs.skip_next import SkipNext
+from duecourse.usecases.runs.workers import WorkerList
 from duecourse.usecases.tenants import Limits, TenantClosedError
 from duecourse.usecases.workflows.manage import ManageWorkflows, Workflow, WorkflowDraft, steps_cost
 from duecourse.usecases.workflows.workflows import WorkflowRuns
@@ -81,6 +82,7 @@ class Api:
     spreading: Spreading
     manual: Manual
     rescheduling: Rescheduling
+    workers: WorkerList
     backfills: Backfills
     notices: JobNotices
     skip_next: SkipNext

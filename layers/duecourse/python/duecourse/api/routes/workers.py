@@ -69,7 +69,7 @@ def list_workers(api: Api, request: Request, _parameters: Mapping[str, str]) -> 
         jobs = api.workflows.parts.workflows.jobs(request.tenant, sorted(ids))
         return {job_id for job_id, job in jobs.items() if not tags.isdisjoint(job.tags)}
 
-    found, complete = api.callbacks.workers.all(request.tenant, within, request.budget.charge)
+    found, complete = api.workers.all(request.tenant, within, request.budget.charge)
     body = {"items": [_document(each) for each in found], "complete": complete}
     return Answer(HTTPStatus.OK, "workers_listed", body, facts={"items": len(found), "complete": complete})
 

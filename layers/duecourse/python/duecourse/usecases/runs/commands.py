@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from duecourse.stores.jobs import JobStore
     from duecourse.usecases.parts import Parts
     from duecourse.usecases.runs.discards import Discards
-    from duecourse.usecases.runs.workers import Workers
+    from duecourse.usecases.runs.workers import WorkerNotes
 
 NAMED_RUNS = 5
 """The maximum number of run ids in a change record. Further runs are only counted."""
@@ -373,7 +373,7 @@ class Callbacks:
 
     parts: Parts[TableSettings]
     orders: CommandSender
-    workers: Workers
+    workers: WorkerNotes
 
     def admitted(self, run_id: str, token: CallbackToken) -> Run:
         """Return the run whose current attempt has this token. Raises BadTokenError."""

@@ -35,9 +35,9 @@ RUNS_A_REQUEST = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Workers:
-    """The list of a tenant's workers. One instance serves all requests of a process, and remembers what it has noted:
-    `_names` by tenant and name, `_runs` by tenant and run (UTC seconds).
+class WorkerNotes:
+    """Writes the notes. One instance serves all requests of a process, and remembers what it has noted: `_names` by
+    tenant and name, `_runs` by tenant and run (UTC seconds).
     """
 
     parts: Parts[TableSettings]
@@ -71,6 +71,13 @@ class Workers:
         except AwsError as error:
             return format_error(error)
         return "other processes have changed the item at the same time"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerList:
+    """Lists the workers of a tenant."""
+
+    parts: Parts[TableSettings]
 
     def all(
         self, tenant: str, within: Callable[[Set[str]], Set[str]], charge: Charge
