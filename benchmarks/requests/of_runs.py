@@ -34,12 +34,14 @@ NONE_SUCH = "e" * 199 + "!"
 
 
 def store_workers(desk: Desk) -> None:
-    """Store as many workers as a tenant can have, each with a dead run of its own."""
+    """Store as many workers as a tenant can have, each with a dead run of its own. The clock does not reach the end of
+    the hour in which they are listed.
+    """
     for number in range(GROUPS):
         numbers = range(number * GROUP_SIZE, (number + 1) * GROUP_SIZE)
         runs = (f"wide-{each % 400:03}.{AT[:11]}{each // 400:04}Z" for each in numbers)
         names = (f"{'w' * 96}{each:04}" for each in numbers)
-        sightings = tuple(Sighting(name, NOON, run, 2) for name, run in zip(names, runs, strict=True))
+        sightings = tuple(Sighting(name, NOON + DELAY, run, 2) for name, run in zip(names, runs, strict=True))
         desk.client.runs.workers.replace("default", number, WorkerGroup(sightings, 1))
 
 
