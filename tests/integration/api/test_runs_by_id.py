@@ -245,7 +245,7 @@ def test_runs_by_id_unavailable_lane_is_reported(api: ApiClient, job: Job, actio
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("DELETE", f"/v1/runs/{NAME}", "GET"),
+        ("DELETE", f"/v1/runs/{NAME}", "GET, PATCH"),
         ("GET", f"/v1/runs/{NAME}/cancel", "POST"),
         ("GET", "/v1/dead-letters/redrive", "POST"),
     ],

@@ -104,6 +104,9 @@ def test_workflows_put_creates_a_workflow_with_its_jobs(desk: Desk) -> None:
         "may_fail": False,
         "not_before": None,
         "only": None,
+        "for_each": None,
+        "at_once": None,
+        "max_failed": None,
     }
     job = desk.api.get("/v1/jobs/extract").json
     assert (job["workflow"], job["schedule"], job["overlap"]) == ("nightly", None, "allow")
