@@ -116,3 +116,23 @@ def test_for_each_step_that_waits_is_explained_by_its_items(desk: Desk) -> None:
     found = desk.api.get("/v1/jobs/load/explain", at="2026-11-21T12:01:00Z")
     assert found.status == 200, found.text
     assert found.json["sentence"].startswith("1 of its 2 steps have ended; it waits for 1 (RETRYING, next at ")
+
+
+def test_for_each_item_that_is_not_in_a_queue_cannot_be_cancelled(desk: Desk) -> None:
+    """Its end would open a further item, although it was not active (tests/support/workflow_model/events.py)."""
+    named = [{"id": name} for name in "abc"]
+    calls: list[str] = []
+
+    def answer(call: Call) -> Outcome:
+        calls.append(call.run.run_id)
+        return Returned({"status": 200, "body": {"items": named}})
+
+    desk.world.caller.answer = answer
+    changes: dict[str, Any] = {"job": SECOND["job"] | {"completion": "callback"}, "at_once": 1}
+    assert desk.put(body(**changes)).status == 201
+    desk.world.until(NOON + 120)
+    (first,) = (run_id for run_id in calls if ".i" in run_id)
+    unopened = first.removesuffix(".i0") + ".i2"
+    answered = desk.api.ask(f"/v1/runs/{unopened}/cancel")
+    assert (answered.status, kind(answered)) == (404, "unknown-run")
+    assert desk.api.ask(f"/v1/runs/{first}/cancel").status == 202

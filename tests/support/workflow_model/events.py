@@ -30,7 +30,7 @@ class Events:
             if run is not None and run.state is RunState.DEAD:
                 if getattr(left, name := "redrives" if number else "run_redrives"):
                     yield self._posted(state, name, record, MessageKind.REDRIVE)
-            elif number and left.step_cancels and (run is None or not run.state.final):
+            elif number and left.step_cancels and self._can_be_cancelled(run):
                 yield self._posted(state, "step_cancels", -number, MessageKind.CANCEL)
             elif not number and run is not None and not run.state.final:
                 if left.cancels:
@@ -50,6 +50,14 @@ class Events:
                 yield ("paused:", number), fewer(state, "pauses")._replace(paused=state.paused | 1 << number)
         for number in numbers_in(state.paused):
             yield ("resumed:", number), state._replace(paused=state.paused & ~(1 << number))
+
+    def _can_be_cancelled(self, run: Run | None) -> bool:
+        """Whether the API would send a cancellation. It does not know an item of a list that has no record: it is not
+        in a queue before other items have ended.
+        """
+        if run is None:
+            return self.graph.items is None
+        return not run.state.final
 
     def _posted(self, state: State, takes: str, record: int, kind: MessageKind) -> Step:
         """Somebody sends a message about a run, by its record; by the step's (-1 for the first) where it has none."""
