@@ -100,6 +100,8 @@ def test_workflow_pages_step_with_items_links_to_its_items_which_cannot_be_rerun
     page = open_page(console, RUN)
     page.get_by_role("link", name="Items of mail").click()
     expect(page.get_by_role("heading", name="Items of a step")).to_be_visible()
+    way = page.get_by_role("navigation", name="Breadcrumbs")
+    expect(way.get_by_role("link", name="close--mail")).to_have_attribute("href", "#/jobs/close--mail")
     expect(page.get_by_role("link", name="close--mail", exact=True).last).to_have_attribute(
         "href", "#/jobs/close--mail"
     )

@@ -24,6 +24,8 @@ EVENT: dict[str, Any] = {
     "payload": {"customer": 7},
     "callback": {"token": TOKEN, "run": "invoices.20261121T064700Z"},
 }
+BODY = json.dumps(EVENT)
+BUSY = (503, {"type": "/problems/busy", "title": "Service Unavailable"})
 RUN = {"id": EVENT["run_id"], "job_id": "invoices", "state": "WAITING", "occurrence": "2026-11-21T06:47:00Z"}
 NOW = "Sat, 21 Nov 2026 06:47:30 GMT"
 ALIVE = {"state": "WAITING", "cancel_requested": False, "reason": None, "heartbeat_until": "2026-11-21T06:48:00Z"}

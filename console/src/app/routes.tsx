@@ -26,6 +26,10 @@ export const PAGES: readonly Page[] = [
     path: "/workflows/:workflowId/runs/:instant",
     page: loaded(() => import("../workflows/WorkflowRunPage")),
   },
+  {
+    path: "/jobs/:workflowId/items/:instant",
+    page: loaded(() => import("../workflows/WorkflowRunPage")),
+  },
   { path: "/calendars", page: loaded(() => import("../calendars/CalendarsPage")) },
   { path: "/calendars/new", page: loaded(() => import("../calendars/CreateCalendarPage")) },
   { path: "/calendars/:calendarId", page: loaded(() => import("../calendars/CalendarPage")) },
@@ -75,4 +79,7 @@ export const to = {
   editWorkflow: (id: string) => `#/workflows/${encodeURIComponent(id)}/edit`,
   workflowRun: (id: string, instant: string) =>
     `#/workflows/${encodeURIComponent(id)}/runs/${encodeURIComponent(instant)}`,
+  /** The items of a run of a workflow's step, whose job this is. */
+  items: (id: string, instant: string) =>
+    `#/jobs/${encodeURIComponent(id)}/items/${encodeURIComponent(instant)}`,
 };

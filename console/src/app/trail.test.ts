@@ -23,6 +23,14 @@ test.each([
     "/workflows/close/edit",
     ["Workflows #/workflows", "close #/workflows/close", "Edit #/workflows/close/edit"],
   ],
+  [
+    "/jobs/close--mail/items/20260328T130000Z",
+    [
+      "Jobs #/jobs",
+      "close--mail #/jobs/close--mail",
+      "20260328T130000Z #/jobs/close--mail/items/20260328T130000Z",
+    ],
+  ],
   ["/workflows/close", ["Workflows #/workflows", "close #/workflows/close"]],
   [
     "/workflows/close/runs/20260328T130000Z",

@@ -25,6 +25,7 @@ export function trailOf(pathname: string): Crumb[] {
   }
   if (id === "new") return [top, { text: "Create job", href: "#/jobs/new" }];
   const job = { text: id, href: to.job(id) };
+  if (part === "items" && instant) return [top, job, { text: instant, href: to.items(id, instant) }];
   return part === "edit" ? [top, job, { text: "Edit", href: to.editJob(id) }] : [top, job];
 }
 

@@ -43,7 +43,7 @@ export function StepTable({
                 <>
                   {" "}
                   <Link
-                    href={to.workflowRun(each.job_id, each.run.slice(each.job_id.length + 1))}
+                    href={to.items(each.job_id, each.run.slice(each.job_id.length + 1))}
                     ariaLabel={`Items of ${each.id}`}
                   >
                     Items

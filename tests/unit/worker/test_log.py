@@ -1,6 +1,5 @@
 """The log that a task writes: what a worker sends of it, and when."""
 
-import json
 import logging
 import threading
 from dataclasses import replace
@@ -19,20 +18,7 @@ from duecourse.worker.queue import TaskMessage, WorkerRun, read_run
 from duecourse.worker.report import WorkerName
 from tests.support.examples import examples
 from tests.support.waiting import PATIENCE_SECONDS, awaited
-from tests.support.worker import BAD_TOKEN, EVENT, OVER, Api, Clock, MemoryQueue, without_callback, worker
-
-BODY = json.dumps(EVENT)
-BUSY = (503, {"type": "/problems/busy", "title": "Service Unavailable"})
-
-
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
-@pytest.fixture
-def queue() -> MemoryQueue:
-    return MemoryQueue(BODY)
+from tests.support.worker import BAD_TOKEN, BODY, BUSY, OVER, Api, Clock, MemoryQueue, without_callback, worker
 
 
 @pytest.fixture

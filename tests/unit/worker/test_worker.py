@@ -27,20 +27,20 @@ from duecourse.worker.queue import TaskMessage, read_run
 from duecourse.worker.report import WorkerName
 from duecourse.worker.rhythm import MAX_HEARTBEAT_SECONDS, MIN_BEAT, Rhythm, beat_after
 from tests.support.waiting import PATIENCE_SECONDS, awaited
-from tests.support.worker import ALIVE, BAD_TOKEN, EVENT, OVER, TOKEN, Api, Clock, MemoryQueue, without_callback, worker
-
-BODY = json.dumps(EVENT)
-BUSY = (503, {"type": "/problems/busy", "title": "Service Unavailable"})
-
-
-@pytest.fixture
-def api() -> Api:
-    return Api()
-
-
-@pytest.fixture
-def queue() -> MemoryQueue:
-    return MemoryQueue(BODY)
+from tests.support.worker import (
+    ALIVE,
+    BAD_TOKEN,
+    BODY,
+    BUSY,
+    EVENT,
+    OVER,
+    TOKEN,
+    Api,
+    Clock,
+    MemoryQueue,
+    without_callback,
+    worker,
+)
 
 
 def never(run):

@@ -284,7 +284,7 @@ class Queued(Record):
     tries again, at `not_before`.
 
     `rescheduled`: the run is a delayed run that was changed before its start, and waits for nothing else. Only a
-    message with the identity in the record (its time, and whether it has a payload of its own) starts it.
+    message with the time in the record, and with its own payload if the record says so, starts it.
     """
 
     state = RunState.QUEUED

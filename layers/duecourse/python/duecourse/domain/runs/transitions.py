@@ -201,7 +201,7 @@ def decide_start(
     if run is not None and (of_predecessor(request, job, run) or skipped_by_pause(request, run)):
         return instead_of(run, decide_start(request, job, None, context, now=now))
     if run is not None and is_rescheduled(run):
-        if request.identity != run.identity:
+        if (request.due, request.own_payload) != (run.due, run.own_payload):
             return Drop("the run was rescheduled")
         return instead_of(run, decide_start(request, job, None, context, now=now))
     if run is not None:

@@ -419,8 +419,7 @@ class Manual(RequestsOfCallers):
         try:
             self.check_time(job.tenant, due, now)
         except (ScheduleError, RunQuotaError):
-            too_far = due > now + MAX_AHEAD_DAYS * DAY_SECONDS
-            if too_far or self.parts.inputs.get(job.tenant, job.id, suffix) is None:
+            if self.parts.inputs.get(job.tenant, job.id, suffix) is None:
                 raise
 
     def check_time(self, tenant: str, due: int, now: float) -> None:
