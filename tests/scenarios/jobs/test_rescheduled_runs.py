@@ -7,6 +7,8 @@ import pytest
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import Completion, Overlap
 from duecourse.domain.runs.states import Run, RunState
+from duecourse.messages import MessageKind
+from duecourse.testing.faults import around, before
 from duecourse.usecases.runs.commands import JobGoneError, RunEndedError
 from duecourse.usecases.runs.lists import RunUnknownError
 from duecourse.usecases.runs.requests import MAX_AHEAD_DAYS, Later, OwnPayload
@@ -39,14 +41,14 @@ def times(world: World) -> list[float]:
     return [at for _, _, at in world.caller.calls]
 
 
-@pytest.mark.parametrize("before", [HOUR, 301, 299, 60, 1])
+@pytest.mark.parametrize("before", [HOUR, 301, 299, 60, 11])
 @pytest.mark.parametrize("to", [TWO_HOURS - 60, TWO_HOURS + 1, TWO_HOURS + 600, FIVE_HOURS])
 def test_rescheduled_run_starts_once_at_its_new_time(
     world: World, office: Office, calls: Payloads, before: int, to: int
 ) -> None:
     asked = office.run(OwnPayload(1), later=Later(at=TWO_HOURS))
     world.until(TWO_HOURS - before)
-    to = max(to, TWO_HOURS - before + 5)
+    to = max(to, TWO_HOURS - before + 5)  # a time that has passed is rejected
     moved = rescheduled(office, asked, to)
     assert (moved.run_id, moved.due, moved.state) == (asked.run_id, to, Q)
     assert office.record(asked) == moved
@@ -117,6 +119,8 @@ def test_rescheduled_run_of_a_deleted_job_does_not_start(world: World, office: O
         rescheduled(office, asked, FIVE_HOURS + HOUR)
     world.until(FIVE_HOURS + 60)
     assert calls.given == []
+    (record,) = world.runs("tick-tock")
+    assert (record.state, record.reason) == (RunState.SKIPPED, "deleted")
 
 
 @pytest.mark.parametrize("overlap", [Overlap.QUEUE, Overlap.SKIP])
@@ -185,7 +189,7 @@ def test_rescheduled_run_that_starts_in_the_meantime_stays_as_it_is(
     world: World, office: Office, calls: Payloads
 ) -> None:
     asked = office.run(OwnPayload(1), later=Later(at=TWO_HOURS))
-    world.until(TWO_HOURS - 1)
+    world.until(TWO_HOURS - 11)
     found = office.api.rescheduling.unstarted("default", asked.run_id)
     world.until(TWO_HOURS + 10)
     with pytest.raises(RunEndedError):
@@ -217,3 +221,69 @@ def test_rescheduled_run_leaves_a_line_in_the_history_of_its_job(world: World, o
     newest = world.jobs.history("default", asked.job_id, limit=1, before=None).items[0]
     assert (newest.action, newest.principal) == ("rescheduled", "anna")
     assert newest.facts == {"run_id": asked.run_id, "due": "2026-11-21T17:00:00Z", "payload_changed": False}
+
+
+@pytest.mark.parametrize("payload", [None, OwnPayload({"a": 1})])
+def test_rescheduled_run_whose_timer_the_dispatcher_clears_at_the_same_moment_starts(
+    world: World, office: Office, calls: Payloads, payload: OwnPayload | None
+) -> None:
+    """The round has sent a message without the payload, and clears the new timer, which has the same time."""
+    asked = office.run(later=Later(at=TWO_HOURS))
+    world.until(TWO_HOURS - 310)
+    world.clock.set(TWO_HOURS - 290)
+    change = before(lambda: rescheduled(office, asked, TWO_HOURS, payload), times=1, when=bool)
+    world.dispatch(around(world.cursors, clear=change))
+    world.until(TWO_HOURS + 60)
+    assert calls.given == [None if payload is None else payload.payload]
+
+
+@pytest.mark.parametrize("to", [TWO_HOURS - HOUR, FIVE_HOURS])
+def test_rescheduled_run_keeps_its_time_if_a_repeated_request_finishes_afterwards(
+    world: World, office: Office, calls: Payloads, to: int
+) -> None:
+    office.edit(start_within_seconds=300)
+    asked = office.run(OwnPayload(1), key="k", later=Later(at=TWO_HOURS))
+    world.until(NOON + 60)
+    with world.faulty("timers", put_new=before(lambda: rescheduled(office, asked, to), times=1)):
+        office.run(OwnPayload(1), key="k", later=Later(at=TWO_HOURS))
+    world.until(FIVE_HOURS + HOUR)
+    ((_, _, at),) = world.caller.calls
+    assert to <= at <= to + 0.5
+    assert world.notices.deadlines == []
+
+
+def test_rescheduled_run_counts_only_in_a_new_hour(world: World, office: Office, calls: Payloads) -> None:
+    del calls
+    world.settings = replace(world.settings, delayed_runs_per_hour=2)
+    asked = office.run(later=Later(at=TWO_HOURS))
+    for number in range(3):
+        rescheduled(office, asked, TWO_HOURS + 60 * number, OwnPayload(number))
+    office.run(later=Later(at=TWO_HOURS + 5))
+    rescheduled(office, asked, TWO_HOURS + 30)
+    with pytest.raises(RunQuotaError):
+        office.run(later=Later(at=TWO_HOURS + 5))
+
+
+@pytest.mark.parametrize("shift", [200, 600, 3000])
+def test_rescheduled_run_that_misses_its_deadline_is_announced_once(world: World, office: Office, shift: int) -> None:
+    world.add(job("", start_within_seconds=60))
+    asked = office.run(later=Later(at=TWO_HOURS))
+    world.until(TWO_HOURS - 30)  # the check for the earlier time is sent
+    rescheduled(office, asked, TWO_HOURS + shift)
+    world.until(TWO_HOURS + shift - 1)
+    held = world.wheel.hold_back(2 * HOUR)
+    world.wheel.give_back([each for each in held if each.message.kind is not MessageKind.START])
+    world.until(FIVE_HOURS)
+    assert [each.at for each in world.notices.deadlines] == [TWO_HOURS + shift + 60]
+
+
+@pytest.mark.parametrize("seconds", [-10, 0, 30])
+def test_rescheduled_run_must_not_have_come_due(world: World, office: Office, calls: Payloads, seconds: int) -> None:
+    del calls
+    asked = office.run(later=Later(at=TWO_HOURS))
+    world.until(TWO_HOURS - 11)
+    world.wheel.hold_back(2 * HOUR)
+    world.until(TWO_HOURS + seconds)
+    with pytest.raises(NotDelayedError):
+        rescheduled(office, asked, FIVE_HOURS)
+    assert world.runs("tick-tock") == []

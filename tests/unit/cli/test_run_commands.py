@@ -338,7 +338,9 @@ def test_run_commands_reschedule_a_delayed_run(server, asked):
     assert json.loads(duecourse(server, "runs", "reschedule", "delayed.1", "--at", "09:00", "--json").stdout) == DELAYED
 
 
-@pytest.mark.parametrize("options", [[], ["--in", "2h", "--at", "2026-11-22T10:00:00"], ["--in", "soon"]])
+@pytest.mark.parametrize(
+    "options", [[], ["--in", "2h", "--at", "2026-11-22T10:00:00"], ["--in", "soon"], ["--payload", "null"]]
+)
 def test_run_commands_reschedule_needs_one_time_or_a_payload(server, asked, options):
     assert duecourse(server, "runs", "reschedule", "delayed.1", *options).exit_code == 2
     assert asked == []

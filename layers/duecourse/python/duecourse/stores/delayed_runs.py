@@ -79,7 +79,7 @@ class DelayedRuns:
     def reschedule(
         self, run: Run, writes: Sequence[Write], *, payload: tuple[Any] | None, expires_at: int, change: ChangeRecord
     ) -> bool:
-        """Execute the writes of a rescheduled run (its record and its timer) in one transaction with those of its
+        """Execute the writes of a rescheduled run (its record and its timers) in one transaction with those of its
         request, which gets a new place in the list, a new expiry (UTC seconds) and the `payload` (None: it stays), and
         of the change record. Return False if a condition failed: nothing was written, unless the response to an
         earlier try of this transaction was lost. Raises StoreBusyError.

@@ -16,6 +16,7 @@ from duecourse.stores.table import (
     CONDITION_FAILED,
     NEVER,
     RETRYABLE,
+    Absent,
     Between,
     Delete,
     Put,
@@ -47,6 +48,10 @@ class Timers:
     def put(self, timer: Timer) -> None:
         """Write the timer, replacing an earlier one with the same purpose."""
         self._tables.write(self.write_of(timer))
+
+    def put_new(self, timer: Timer) -> None:
+        """Write the timer, unless there is one with the same purpose, even if its message was sent."""
+        self._tables.write(Put(Table.JOBS, self._entry(timer), Absent()))
 
     def write_of(self, timer: Timer) -> Put:
         """Return the write of `put`, for a transaction."""

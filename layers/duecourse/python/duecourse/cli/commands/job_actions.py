@@ -84,12 +84,17 @@ def test_notice(job_id: str, api: str | None, sign: bool | None, as_json: bool) 
 
 
 def payload_of(text: str) -> Any:
-    """Return the payload in a JSON text, or in the file after an `@`, which no JSON begins with. Raises UsageError."""
+    """Return the payload in a JSON text, or in the file after an `@`, which no JSON begins with. Raises UsageError,
+    also for null, which the client does not send.
+    """
     try:
-        return read_json(read_text(text[1:]) if text.startswith("@") else text)
+        payload = read_json(read_text(text[1:]) if text.startswith("@") else text)
     except ValueError as error:
         remedy = "correct it, or write @FILE for the JSON in a file"
         raise UsageError(plain(f"--payload: {error}; {remedy}")) from error
+    if payload is None:
+        raise UsageError("--payload: null is not possible here; send it with POST or PATCH over HTTP")
+    return payload
 
 
 def seconds_of(text: str) -> int:

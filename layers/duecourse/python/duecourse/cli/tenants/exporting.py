@@ -12,6 +12,7 @@ import json
 from base64 import b64decode
 from collections import Counter
 from contextlib import ExitStack
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def export(place: Place, folder: Path) -> ExportedTenant:
 
 def document(item: Item) -> dict[str, Any]:
     """Return an item as JSON values."""
-    plain = {name: _value(value) for name, value in item.items()}
+    plain = {name: value_of(value) for name, value in item.items()}
     for name in TEXTS:
         if isinstance(plain.get(name), str):
             plain[name] = _parsed(plain[name])
@@ -86,18 +87,22 @@ def _parsed(text: str) -> Any:
         return text
 
 
-def _value(value: Item) -> Any:
+def value_of(value: Item) -> Any:
+    """Return the JSON value of a stored attribute. A number with more digits than a float has is a text."""
     ((kind, content),) = value.items()
     match kind:
         case "N":
-            return int(content) if content.lstrip("-").isdigit() else float(content)
+            if content.lstrip("-").isdigit():
+                return int(content)
+            number = float(content)
+            return number if Decimal(repr(number)) == Decimal(content) else content
         case "SS":
             return sorted(content)
         case "NULL":
             return None
         case "M":
-            return {name: _value(inner) for name, inner in content.items()}
+            return {name: value_of(inner) for name, inner in content.items()}
         case "L":
-            return [_value(inner) for inner in content]
+            return [value_of(inner) for inner in content]
         case _:
             return content

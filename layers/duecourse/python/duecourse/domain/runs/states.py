@@ -283,8 +283,8 @@ class Queued(Record):
     `wait`, it is in no wait queue, and has the lock of its job and the place of its `key`, if it is set. It starts, or
     tries again, at `not_before`.
 
-    `rescheduled`: the run is a delayed run that was changed before its start, and waits for nothing else. Only a
-    message with the time in the record, and with its own payload if the record says so, starts it.
+    `rescheduled`: the run is a delayed run that was changed before its start, and waits for nothing else. The
+    time and the payload in its record apply, whatever message starts it.
     """
 
     state = RunState.QUEUED

@@ -198,11 +198,9 @@ def decide_start(
     request: StartRequest, job: JobSnapshot, run: Run | None, context: AttemptContext, *, now: float
 ) -> Decision:
     """Decide on a message that is due. `run` and `job` are strongly consistent reads."""
-    if run is not None and (of_predecessor(request, job, run) or skipped_by_pause(request, run)):
-        return instead_of(run, decide_start(request, job, None, context, now=now))
     if run is not None and is_rescheduled(run):
-        if (request.due, request.own_payload) != (run.due, run.own_payload):
-            return Drop("the run was rescheduled")
+        return _start_rescheduled(request, own_job(job, run), run, context, now)
+    if run is not None and (of_predecessor(request, job, run) or skipped_by_pause(request, run)):
         return instead_of(run, decide_start(request, job, None, context, now=now))
     if run is not None:
         rest = None if _follows(request, run, context) else _remaining(request, job, run)
@@ -218,6 +216,19 @@ def decide_start(
     if held := held_by_pause(request, job, now):
         return held
     return started(None, request, job, context, now, "due")
+
+
+def _start_rescheduled(
+    request: StartRequest, job: JobSnapshot, run: Run, context: AttemptContext, now: float
+) -> Decision:
+    """Decide on a message that starts a rescheduled run. The time and the payload in the record apply, whatever message
+    it is: the record was written with a timer for that time.
+    """
+    if not isinstance(job, Job):
+        return Transition(skipped(run, "deleted", context), run, "the job was deleted")
+    if now < run.due:
+        return Drop("the run was rescheduled")
+    return instead_of(run, decide_start(replace(request, identity=run.identity), job, None, context, now=now))
 
 
 def held_by_pause(request: StartRequest, job: Job, now: float) -> Hold | None:
@@ -575,8 +586,9 @@ def decide_deadline(
     if not isinstance(job, Job) or request.generation < job.created_generation:
         return Drop("its job does not exist")
     deadline = next((each for each in job.deadlines if each.event is event.deadline), None)
-    due = request.due if run is None else run.due  # the run may have been rescheduled
-    at = None if deadline is None else deadline.instant(due, job.schedule.timezone)
+    if run is not None and request.suffix and run.due != request.due:
+        return Drop("the run was rescheduled, and has another check for its new time")
+    at = None if deadline is None else deadline.instant(request.due, job.schedule.timezone)
     if deadline is None or at is None:
         return Drop("its job no longer has this deadline")
     cancels = deadline.then is OnDeadline.CANCEL

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import Enum, auto
 from hashlib import sha256
@@ -403,34 +403,44 @@ class Manual(RequestsOfCallers):
         if run.due <= now + AT_ONCE_SECONDS:
             facts: Mapping[str, object] | None = {} if later is None else None
             return self.start_noted(run_request, job, asked, now=now, repeated=standing is not None, facts=facts)
+        start, *checks = start_timers(job, run, self.parts.randomness.nonce)
         if standing is None:
             self.quota.count(job.tenant, run.due)
-        nonce = self.parts.randomness.nonce
-        message = message_of(job, run, nonce())
-        self.parts.timers.put(Timer(message, run.due))
-        self.put_checks([*deadline_checks(message, job.deadlines, job.schedule.timezone, nonce)])
+            self.parts.timers.put(start)
+            if checks:
+                self.parts.timers.put_all(checks)
+        else:
+            for timer in (start, *checks):  # the run may have been rescheduled in the meantime
+                self.parts.timers.put_new(timer)
         if repeats is Repeats.LAST_PAYLOAD and standing is not None:
             # The further requests of a burst only write their payload. A single request does not need the mark.
             self.mark_sent(run_request, job, asked)
         return run
 
     def _check(self, job: Job, suffix: str, due: int, now: float) -> None:
-        """Raise the errors of `check_time`, unless it is a repeated request."""
+        """Raise the errors of `check_time` and of the quota, unless it is a repeated request."""
         try:
-            self.check_time(job.tenant, due, now)
+            check_time(due, now)
+            if due > now + AT_ONCE_SECONDS and (full := self.quota.refusal(job.tenant, due)) is not None:
+                raise full
         except (ScheduleError, RunQuotaError):
             if self.parts.inputs.get(job.tenant, job.id, suffix) is None:
                 raise
 
-    def check_time(self, tenant: str, due: int, now: float) -> None:
-        """Raise ScheduleError (for `at`) or RunQuotaError for a time (UTC seconds) at which no run may be requested."""
-        if due > now + MAX_AHEAD_DAYS * DAY_SECONDS:
-            raise ScheduleError("at", f"is too far ahead; choose a time within {MAX_AHEAD_DAYS} days, or create a job")
-        if due < now - PAST_SECONDS:
-            raise ScheduleError("at", "is in the past; choose a time in the future")
-        full = self.quota.refusal(tenant, due) if due > now + AT_ONCE_SECONDS else None
-        if full is not None:
-            raise full
+
+def check_time(due: int, now: float) -> None:
+    """Raise ScheduleError (for `at`) for a time (UTC seconds) at which no run may be requested."""
+    if due > now + MAX_AHEAD_DAYS * DAY_SECONDS:
+        raise ScheduleError("at", f"is too far ahead; choose a time within {MAX_AHEAD_DAYS} days, or create a job")
+    if due < now - PAST_SECONDS:
+        raise ScheduleError("at", "is in the past; choose a time in the future")
+
+
+def start_timers(job: Job, run: Run, nonce: Callable[[], str]) -> list[Timer]:
+    """Return the timer that starts a delayed run, and those that check the deadlines of its job."""
+    message = message_of(job, run, nonce())
+    checks = deadline_checks(message, job.deadlines, job.schedule.timezone, nonce)
+    return [Timer(message, run.due), *(Timer(each, ceil(each.not_before)) for each in checks)]
 
 
 @dataclass(frozen=True, slots=True)

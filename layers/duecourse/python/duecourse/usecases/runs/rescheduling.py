@@ -7,18 +7,26 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from duecourse.domain.instants import DAY_SECONDS, to_iso
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS, to_iso
+from duecourse.domain.jobs.cursor import bucket_of
 from duecourse.domain.jobs.document import ChangeAction, asked
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.states import Final, Queued, Run, is_written_as
+from duecourse.domain.runs.states import Final, Queued, Run, is_rescheduled, is_written_as
 from duecourse.domain.runs.transitions import binds_nobody
 from duecourse.limits import LOST_RACES
-from duecourse.messages import deadline_checks
-from duecourse.ports import AwsError, Outgoing, StoreBusyError, Timer
+from duecourse.ports import AwsError, Outgoing, StoreBusyError
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS
 from duecourse.usecases.runs.commands import JobGoneError, RunEndedError, RunStateError
 from duecourse.usecases.runs.lists import Runs
-from duecourse.usecases.runs.requests import KEPT_LONGER_DAYS, Later, Manual, OwnPayload, message_of
+from duecourse.usecases.runs.requests import (
+    KEPT_LONGER_DAYS,
+    Later,
+    Manual,
+    OwnPayload,
+    check_time,
+    message_of,
+    start_timers,
+)
 
 if TYPE_CHECKING:
     from duecourse.settings import LaneSettings
@@ -27,9 +35,7 @@ if TYPE_CHECKING:
 
 
 class NotDelayedError(RunStateError):
-    """The run was not requested for a time, or it has come due: it waits for another run or for a limit, or it has
-    started.
-    """
+    """The run was not requested for a time, or it has come due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +64,17 @@ class Rescheduling:
         JobGoneError.
         """
         run = self.runs.get(tenant, run_id)
+        record = self.parts.runs.get(tenant, run.job_id, run.name.local)
+        if record is not None and is_rescheduled(record):
+            run = record
         if isinstance(run, Final):
             raise RunEndedError(run)
         requested = run.suffix.startswith(".m") and run.workflow is None
-        if not isinstance(run, Queued) or run.waiting_since is not None or not requested:
+        # Its message may start it at this moment, because clocks differ.
+        has_come_due = run.due <= self.parts.clock.now() + CLOCKS_DIFFER_SECONDS
+        if not isinstance(run, Queued) or run.waiting_since is not None or not requested or has_come_due:
             raise NotDelayedError(run)
-        job, record = self.parts.jobs.get(tenant, run.job_id), self.parts.runs.get(tenant, run.job_id, run.name.local)
+        job = self.parts.jobs.get(tenant, run.job_id)
         if job is None or run.generation < job.created_generation:
             raise JobGoneError(run)
         if record is not None and record != run and not binds_nobody(job, record):
@@ -74,39 +85,47 @@ class Rescheduling:
         """Give the run another time, or another payload, or both, and return it as it is stored.
 
         Raises ScheduleError (for `at`) for a time that has passed or is too far ahead, RunQuotaError if the hour of the
-        new time is full, or the errors of `unstarted` if the run has started in the meantime. Nothing is changed then.
+        new time is full, or the errors of `unstarted` if the run has come due in the meantime. Nothing is changed then.
         """
-        now = self.parts.clock.now()
+        now, tenant, quota = self.parts.clock.now(), found.job.tenant, self.manual.quota
         due = found.run.due if later is None else later.due(now)
         if later is not None:
-            self.manual.check_time(found.job.tenant, due, now)
+            check_time(due, now)
+        counts = due > now + AT_ONCE_SECONDS and bucket_of(due) != bucket_of(found.run.due)
+        if counts and (full := quota.refusal(tenant, due)) is not None:
+            raise full
         for _ in range(LOST_RACES):
             if (run := self._written(found, by, payload, due, now)) is not None:
-                self._send(run, found.job, now)
+                if counts:
+                    quota.count(tenant, due)
+                if due <= now + AT_ONCE_SECONDS:
+                    # The timer may be found late. If this message is not accepted, the run starts by its timer.
+                    message = message_of(found.job, run, self.parts.randomness.nonce())
+                    self.parts.lanes.send([Outgoing(message, max(ceil(due - now), 0))])
                 return run
-            found = self.unstarted(found.run.tenant, found.run.run_id)
+            found = self.unstarted(tenant, found.run.run_id)
         raise StoreBusyError("the record of the run")
 
     def _written(self, found: Unstarted, by: str, payload: OwnPayload | None, due: int, now: float) -> Queued | None:
         """Write the rescheduled run and return it; None if its record has changed."""
-        job, nonce = found.job, self.parts.randomness.nonce()
+        job, nonce = found.job, self.parts.randomness.nonce
         own = found.run.own_payload or payload is not None
-        expires_at = max(due, int(now)) + self.parts.settings.run_retention_days * DAY_SECONDS
+        token, expires_at = nonce(), max(due, int(now)) + self.parts.settings.run_retention_days * DAY_SECONDS
         run = replace(
             found.run,
             identity=replace(found.run.identity, due=due, own_payload=own),
             lane=job.lane,
             attempts_allowed=job.attempts_allowed,
-            fencing_token=f"reschedule/{nonce}",
+            fencing_token=f"reschedule/{token}",
             expires_at=expires_at,
             rescheduled=True,
         )
         facts = {"run_id": run.run_id, "due": to_iso(due), "payload_changed": payload is not None}
-        change = asked(ChangeAction.RESCHEDULED, (run.tenant, run.job_id), by, now, nonce, None, **facts)
-        timer = Timer(message_of(job, run, nonce), max(due, int(now)))
+        change = asked(ChangeAction.RESCHEDULED, (run.tenant, run.job_id), by, now, token, None, **facts)
+        timers = [self.parts.timers.write_of(each) for each in start_timers(job, run, nonce)]
         written = self._is_written(
             run,
-            [self.parts.runs.put(run, found.record), self.parts.timers.write_of(timer)],
+            [self.parts.runs.put(run, found.record), *timers],
             payload=None if payload is None else (payload.payload,),
             expires_at=expires_at + KEPT_LONGER_DAYS * DAY_SECONDS,
             change=change,
@@ -127,15 +146,3 @@ class Rescheduling:
     def _stands(self, run: Queued) -> bool:
         standing = self.parts.runs.get(run.tenant, run.job_id, run.name.local)
         return standing is not None and is_written_as(run, standing)
-
-    def _send(self, run: Queued, job: Job, now: float) -> None:
-        """Send the message of a run that is due soon, because the timer may be found late, and write the timers that
-        check its deadlines. If the process ends before, the run starts by its timer, and the earlier checks follow it.
-        """
-        nonce = self.parts.randomness.nonce
-        message = message_of(job, run, nonce())
-        if run.due <= now + AT_ONCE_SECONDS:
-            self.parts.lanes.send([Outgoing(message, max(ceil(run.due - now), 0))])
-        else:
-            self.manual.quota.count(run.tenant, run.due)
-        self.manual.put_checks([*deadline_checks(message, job.deadlines, job.schedule.timezone, nonce)])
