@@ -193,6 +193,39 @@ def test_log_that_is_slow_to_send_is_ended_after_a_few_seconds(api: Api, clock: 
     assert f"the last {7 * PORTION_BYTES} bytes" in caplog.text
 
 
+def test_log_that_fails_in_an_unexpected_way_does_not_lose_the_result(queue: MemoryQueue, api: Api, caplog) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise KeyError("unexpected")
+
+    api.client.append_run_log = broken  # type: ignore[method-assign]
+
+    def task(run: WorkerRun) -> int:
+        run.log("one")
+        return 1
+
+    worker(queue, api, task).run_once()
+    assert (api.reports, queue.deleted) == ([("complete", {"result": 1})], [BODY])
+    assert "the rest of its log was not sent" in caplog.text
+
+
+def test_log_without_a_thread_of_its_own_is_sent_before_the_result(queue: MemoryQueue, api: Api, monkeypatch) -> None:
+    start = threading.Thread.start
+
+    def refused(thread: threading.Thread) -> None:
+        if thread.name.startswith("log "):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+
+    def task(run: WorkerRun) -> int:
+        run.log("one")
+        return 1
+
+    worker(queue, api, task).run_once()
+    assert (api.logs, api.reports) == ([portion("one\n")], [("complete", {"result": 1})])
+
+
 @pytest.mark.parametrize("answer", [OVER, BAD_TOKEN])
 def test_log_of_an_attempt_that_is_over_stops_the_work(
     queue: MemoryQueue, api: Api, answer: tuple[int, object]

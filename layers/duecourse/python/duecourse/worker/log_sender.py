@@ -54,18 +54,33 @@ class LogSender:
             self._end(f"its message was received {deliveries} times")
 
     def begin(self) -> None:
-        """Start the thread, unless it was started."""
+        """Start the thread, unless it was started. Without a thread, the log is sent before the result."""
         with self._starting:
             if self._thread is None and not self._done.is_set():
-                self._thread = Thread(target=self._work, name=f"log {self._run.run_id}", daemon=True)
-                self._thread.start()
+                thread = Thread(target=self._work, name=f"log {self._run.run_id}", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    log.warning("run %s: its log is sent at its end: %s", self._run.run_id, error)
+                else:
+                    self._thread = thread
 
     def finish(self, pause: Callable[[float], object]) -> None:
         """Send the rest of the log, before the result. The result waits at most LAST_LOG_SECONDS, and for the last
-        request. `pause` waits a number of seconds.
+        request. `pause` waits a number of seconds. Nothing is raised.
         """
         with self._starting:
             self._done.set()
+        try:
+            self._send_rest(pause)
+        except Exception:
+            # Whatever the error is, the result is reported.
+            log.exception("run %s: the rest of its log was not sent", self._run.run_id)
+            self._run.logged.end()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _send_rest(self, pause: Callable[[float], object]) -> None:
         until, failures = self._clock() + LAST_LOG_SECONDS, 0
         while self._run.logged.unsent:
             if failures:
@@ -75,8 +90,6 @@ class LogSender:
                 break
         if left := self._run.logged.unsent:
             log.warning("run %s: the last %d bytes of its log were not sent", self._run.run_id, left)
-        if self._thread is not None:
-            self._thread.join()
 
     def send(self) -> bool:
         """Send the next portion of the log. Return whether the API has responded as expected."""
