@@ -276,17 +276,64 @@ def test_log_of_a_run_without_a_token_is_in_the_log_of_the_worker(api: Api, capl
     assert r"run invoices.20261121T064700Z: two\nlines" in caplog.text
 
 
-def test_log_names_the_text_that_did_not_fit_while_the_api_was_unreachable() -> None:
+LOST = "[{} bytes were not kept, because the log grew faster than it could be sent]\n"
+
+
+def sent_of(log: RunLog) -> list[str]:
+    """Send everything that waits. Return the text of each portion."""
+    texts = dict[int, str]()
+    while (found := log.portion()) is not None:
+        texts[found.number] = found.text
+        log.stored()
+    return list(texts.values())
+
+
+def test_log_names_the_text_that_did_not_fit_because_the_log_grew_too_fast() -> None:
     log = RunLog()
     for _ in range(20):
         log.add("x" * PORTION_BYTES)
-    texts = []
-    while (found := log.portion()) is not None:
-        texts.append(found.text)
-        log.stored()
+    texts = sent_of(log)
     assert len(texts) == 17
-    assert texts[-1] == f"[{4 * PORTION_BYTES} bytes were not kept, because the API could not be reached]\n"
+    assert texts[-1] == LOST.format(4 * PORTION_BYTES)
     assert sum(map(len, texts[:-1])) == MAX_WAITING_BYTES
+
+
+def test_log_keeps_the_beginning_of_a_text_that_is_too_long() -> None:
+    log = RunLog()
+    log.add("x" + "é" * MAX_WAITING_BYTES)
+    whole = "".join(sent_of(log))
+    kept = "x" + "é" * (MAX_WAITING_BYTES // 2 - 1)
+    assert whole == kept + LOST.format(1 + 2 * MAX_WAITING_BYTES - len(kept.encode()))
+
+
+def test_log_names_a_loss_before_the_text_that_follows_it() -> None:
+    log = RunLog()
+    log.add("a" * MAX_WAITING_BYTES)
+    log.add("lost\n")
+    log.portion()
+    log.stored()
+    log.add("also lost, although there is room again\n")
+    assert "".join(sent_of(log)[1:]).endswith("a" + LOST.format(45))
+    log.add("kept\n")
+    assert "".join(sent_of(log)).endswith("kept\n")
+
+
+def test_log_that_grows_fast_is_sent_without_a_wait_between_full_portions(api: Api, clock: Clock) -> None:
+    run, sender = sending(api, clock)
+    for _ in range(10):
+        run.log("x" * PORTION_BYTES, end="")
+    run.log("the rest", end="")
+    sender.send_waiting()
+    assert [each["number"] for each in api.logs] == list(range(1, 11))
+    assert run.logged.unsent == len("the rest")
+
+
+def test_log_that_grows_fast_waits_after_a_failure(api: Api, clock: Clock) -> None:
+    run, sender = sending(api, clock)
+    run.log("x" * 3 * PORTION_BYTES)
+    api.will("log", None)
+    sender.send_waiting()
+    assert len(api.logs) == 1
 
 
 def test_log_replaces_characters_that_the_api_does_not_accept(queue: MemoryQueue, api: Api) -> None:

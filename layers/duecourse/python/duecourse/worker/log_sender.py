@@ -14,7 +14,7 @@ from duecourse.worker.report import ReportOutcome, verdict_of
 log = logging.getLogger("duecourse.worker")
 
 LOG_SECONDS = 5.0
-"""The time between two requests with lines of a log. Each costs a request of S3."""
+"""The time between two requests with lines of a log, unless a full portion waits. Each costs a request of S3."""
 LAST_LOG_SECONDS, LAST_LOG_FAILURES = 10.0, 3
 """The time after which no further request with the rest of a log begins before the result, and the number of failures
 after which the rest is dropped.
@@ -91,6 +91,12 @@ class LogSender:
         if left := self._run.logged.unsent:
             log.warning("run %s: the last %d bytes of its log were not sent", self._run.run_id, left)
 
+    def send_waiting(self) -> None:
+        """Send a portion, and further ones while they are full: a task may write more than one in LOG_SECONDS."""
+        while self._run.logged.unsent and self._clock() >= self._not_before and self.send():
+            if self._done.is_set() or not self._run.logged.is_long:
+                break
+
     def send(self) -> bool:
         """Send the next portion of the log. Return whether the API has responded as expected."""
         with self._sending:
@@ -136,8 +142,7 @@ class LogSender:
     def _work(self) -> None:
         while not self._done.wait(self._every):
             try:
-                if self._run.logged.unsent and self._clock() >= self._not_before:
-                    self.send()
+                self.send_waiting()
             except Exception:
                 # Whatever the error is, the task continues, and the same lines are sent again.
                 log.exception("run %s: its log was not sent", self._run.run_id)
