@@ -125,6 +125,14 @@ def test_log_that_is_long_is_sent_in_portions(queue: MemoryQueue, api: Api) -> N
     assert "".join(each["text"] for each in api.logs) == "".join(f"{line}\n" for line in lines)
 
 
+def test_log_does_not_divide_the_token_of_the_run_between_portions(queue: MemoryQueue, api: Api) -> None:
+    def task(run: WorkerRun) -> None:
+        run.log("x" * (PORTION_BYTES - 10) + f"{run.token} and more")
+
+    worker(queue, api, task).run_once()
+    assert "".join(each["text"] for each in api.logs).endswith("x*** and more\n")
+
+
 @examples(100)
 @given(
     st.lists(st.text("ab\n\xe9\N{SNOWMAN}\U0001f600", max_size=30).map(lambda text: text * 1000), max_size=12),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from duecourse.domain.runs.callbacks import TOKEN
+from duecourse.domain.runs.callbacks import TOKEN, TOKEN_CHARACTERS
 from duecourse.domain.runs.states import Retrying, Run
 
 MAX_PORTION_BYTES = 64 * 1024
@@ -144,6 +144,11 @@ def stored_as(run: Run, portion: Portion) -> tuple[str, bytes]:
 def without_tokens(text: str) -> str:
     """Return the text without callback tokens: a reader of a log must not be able to end a run with one."""
     return TOKEN.sub(_HIDDEN, text)
+
+
+def without_rest_of_token(text: str) -> str:
+    """Return a text whose beginning was cut off, without what may be the rest of a callback token."""
+    return text.lstrip(TOKEN_CHARACTERS)
 
 
 def folder_of(run: Run, attempt: int | None = None) -> str:
