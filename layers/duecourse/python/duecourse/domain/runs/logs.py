@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.runs.callbacks import TOKEN, TOKEN_CHARACTERS
 from duecourse.domain.runs.states import Retrying, Run
 
@@ -21,9 +22,11 @@ MAX_PORTIONS = 100
 MAX_DELIVERIES = 10
 """The maximum number of deliveries of an attempt's message whose portions are kept apart."""
 
-LATE_SECONDS = 10.0
-"""How long after the end of an attempt its log may still change: requests may be in progress, the log of a function is
-stored after the end is recorded, and clocks differ.
+KEEP_SECONDS = 15
+"""The time (seconds) that a worker must have left to store a log: the store can need 12 s to reject it."""
+LATE_SECONDS = KEEP_SECONDS + CLOCKS_DIFFER_SECONDS + 35
+"""How long after the end of an attempt its log may still change: the log of a function is stored after the end is
+recorded and its effects are written (35 s are ample), requests may be in progress, and clocks differ.
 """
 
 CLOSING_LINE = (
@@ -167,7 +170,7 @@ def may_grow(run: Run, attempt: int | None, now: float) -> bool:
     A redrive of a run that has ended can add further attempts later.
     """
     if attempt is not None and attempt < run.attempt:
-        return False
+        return run.started_at is not None and now < run.started_at + LATE_SECONDS
     if run.state.final or (attempt == run.attempt and isinstance(run, Retrying)):
         return run.finished_at is not None and now < run.finished_at + LATE_SECONDS
     return True
