@@ -1,11 +1,14 @@
 """`duecourse runs logs`: the pages of a log as lines, and how it follows them."""
 
 import json
+import time
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+import pytest
 from click.testing import Result
 
-from tests.support.http_target import Seen, documents, http_target
+from tests.support.http_target import Seen, answering, documents, http_target
 from tests.unit.cli.served import duecourse
 
 RUN = "nightly.20261121T030000Z"
@@ -64,6 +67,23 @@ def test_run_logs_are_followed_until_no_line_can_follow() -> None:
     assert result.stdout == "one\ntwo\n"
     assert "Try again" in result.stderr
     assert result.exit_code == 0
+
+
+def test_run_logs_are_followed_after_a_refusal_for_too_many_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    often = 429, {"type": "/problems/too-many-requests", "title": "Too Many Requests", "detail": "Too many."}
+    replies = [page((1, "one\n"), is_open=True), often, page((1, "two\n"), after="1:work.1.1.8")]
+
+    def reply(handler: BaseHTTPRequestHandler) -> None:
+        status, document = replies.pop(0)
+        answering(status, json.dumps(document).encode(), Connection="close", Retry_After="90")(handler)
+
+    with http_target(reply) as server:
+        result = duecourse(server.url(""), "runs", "logs", RUN, "--follow", "--every", "0.2")
+    assert (result.exit_code, result.stdout) == (0, "one\ntwo\n")
+    assert "Too many" in result.stderr
+    assert pauses == [0.2, 90]
 
 
 def test_run_logs_first_failure_is_an_error_also_with_follow() -> None:

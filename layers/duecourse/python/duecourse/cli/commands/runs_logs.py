@@ -15,8 +15,8 @@ from duecourse.cli.terminal import Command, escaped, form, plain
 from duecourse.client import ApiError, ApiUnreachableError, Client
 from duecourse.client.models import LogText, RunLog
 
-BUSY_STATUS = 500
-"""From this status on, a request of `--follow` is repeated."""
+TOO_MANY, BUSY_STATUS = 429, 500
+"""A request of `--follow` is repeated after TOO_MANY, and from BUSY_STATUS on."""
 
 
 @click.command(cls=Command, example="duecourse runs logs nightly.20261121T030000Z --follow")
@@ -51,12 +51,15 @@ def _pages(client: Client, run_id: str, attempt: int | None, every: float | None
     """Yield the pages of a log. With `every` (seconds), continue until no further lines can follow."""
     after, known = None, False
     while True:
+        wait = every or 0.0
         try:
             page = client.get_run_log(run_id, attempt=attempt, after=after)
         except (ApiError, ApiUnreachableError) as error:
-            passing = not isinstance(error, ApiError) or error.status >= BUSY_STATUS
+            passing = not isinstance(error, ApiError) or error.status == TOO_MANY or error.status >= BUSY_STATUS
             if every is None or not known or not passing:
                 raise
+            if isinstance(error, ApiError):
+                wait = max(wait, error.retry_after or 0.0)
             click.echo(plain(f"{run_id}: {error}"), err=True)
         else:
             known = True
@@ -66,7 +69,7 @@ def _pages(client: Client, run_id: str, attempt: int | None, every: float | None
                 continue
             if every is None or not page.open:
                 return
-        time.sleep(every)
+        time.sleep(wait)
 
 
 def _print_document(text: LogText) -> None:
