@@ -2,6 +2,7 @@
 
 import json
 import time
+from _thread import interrupt_main
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from tests.support.http_target import Seen, answering, documents, http_target
-from tests.unit.cli.served import duecourse
+from tests.unit.cli.served import duecourse, interruptible
 
 RUN = "nightly.20261121T030000Z"
 
@@ -108,6 +109,25 @@ def test_run_logs_cannot_control_the_terminal() -> None:
     result, _ = told([page((1, "a\x1b[2Jb\rc\r\n"))])
     assert "\x1b" not in result.stdout
     assert result.stdout.count("\n") == 1
+
+
+def test_run_logs_of_another_source_begin_on_a_new_line() -> None:
+    (status, first), (_, second) = page((1, "half"), more=True), page((1, "START\n"))
+    second["texts"][0]["source"] = "call"
+    result, _ = told([(status, first), (status, second)])
+    assert result.stdout == "half\nSTART\n"
+
+
+def test_run_logs_last_line_without_an_end_is_printed_when_interrupted() -> None:
+    def answer(seen: Seen) -> tuple[int, object]:
+        if "after" in seen.path:
+            interrupt_main()
+        found: tuple[int, object] = page((1, "one\ntwo"), is_open=True) if "after" not in seen.path else page()
+        return found
+
+    with http_target(documents(answer)) as server, interruptible():
+        result = duecourse(server.url(""), "runs", "logs", RUN, "--follow", "--every", "0.2")
+    assert (result.exit_code, result.stdout) == (0, "one\ntwo\n")
 
 
 def test_run_logs_as_json_have_a_line_for_each_part() -> None:

@@ -37,10 +37,12 @@ def logs(
     printer = _Printer(several=attempt is None)
     with connected(api, sign) as client, suppress(KeyboardInterrupt):  # Ctrl-C ends the command
         page = None
-        for page in _pages(client, run_id, attempt, every if follow else None):
-            for text in page.texts:
-                _print_document(text) if as_json else printer.add(text)
-        printer.end()
+        try:
+            for page in _pages(client, run_id, attempt, every if follow else None):
+                for text in page.texts:
+                    _print_document(text) if as_json else printer.add(text)
+        finally:
+            printer.end()
         if page is not None and page.open and not follow:
             click.echo(plain(f"the log may grow; follow it: duecourse runs logs {run_id} --follow"), err=True)
         elif page is not None and page.after is None:
@@ -87,15 +89,16 @@ class _Printer:
     def __init__(self, *, several: bool) -> None:
         self._several = several
         self._attempt = 0
+        self._source: str | None = None
         self._begun = ""
 
     def add(self, text: LogText) -> None:
         """Print the lines that end in this part of the log."""
-        if text.attempt != self._attempt:
+        if (text.attempt, text.source) != (self._attempt, self._source):
             self.end()
-            if self._several:
+            if self._several and text.attempt != self._attempt:
                 click.echo(f"attempt {text.attempt}:", err=True)
-            self._attempt = text.attempt
+            self._attempt, self._source = text.attempt, text.source
         *lines, self._begun = (self._begun + text.text).replace("\r\n", "\n").split("\n")
         for line in lines:
             click.echo(plain(line))
