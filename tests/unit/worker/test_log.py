@@ -277,6 +277,12 @@ def test_log_of_a_message_that_was_received_too_often_is_not_kept(api: Api, capl
     assert "its message was received 11 times" in caplog.text
 
 
+def test_log_of_a_message_that_was_received_too_often_is_not_missed_without_lines(api: Api, caplog) -> None:
+    with caplog.at_level(logging.WARNING):
+        worker(MemoryQueue(BODY, deliveries=11), api, lambda run: 1).run_once()
+    assert (api.reports, caplog.text) == ([("complete", {"result": 1})], "")
+
+
 def test_log_of_a_run_without_a_token_is_in_the_log_of_the_worker(api: Api, caplog) -> None:
     with caplog.at_level(logging.INFO):
         worker(MemoryQueue(without_callback()), api, lambda run: run.log("two\nlines")).run_once()

@@ -50,11 +50,12 @@ class LogSender:
         self._starting = Lock()
         self._done = Event()
         self._thread: Thread | None = None
-        if deliveries > MAX_DELIVERIES:
-            self._end(f"its message was received {deliveries} times")
 
     def begin(self) -> None:
         """Start the thread, unless it was started. Without a thread, the log is sent before the result."""
+        if self._deliveries > MAX_DELIVERIES:
+            self._end(f"its message was received {self._deliveries} times")
+            return
         with self._starting:
             if self._thread is None and not self._done.is_set():
                 thread = Thread(target=self._work, name=f"log {self._run.run_id}", daemon=True)

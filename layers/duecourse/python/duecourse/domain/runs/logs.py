@@ -30,7 +30,7 @@ recorded and its effects are written (35 s are ample), requests may be in progre
 """
 
 CLOSING_LINE = (
-    f"[The log of this attempt has reached its limit of {MAX_PORTIONS} portions of 64 KB. The rest was not kept.]\n"
+    f"[The log of this delivery has reached its limit of {MAX_PORTIONS} portions of 64 KB. The rest was not kept.]\n"
 )
 
 _HIDDEN = "***"
