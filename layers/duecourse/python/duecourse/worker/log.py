@@ -13,7 +13,7 @@ from threading import Lock
 PORTION_BYTES = 64 * 1024
 """The API's limit for the size of a portion in UTF-8."""
 MAX_WAITING_BYTES = 1024 * 1024
-"""The maximum size of the text that waits to be sent. Further text is counted until half of it was sent."""
+"""The maximum size of the text that waits to be sent. Further text is lost until a portion was sent."""
 MAX_DELIVERIES = 10
 """The API's limit for the number of deliveries of a message."""
 
@@ -108,7 +108,7 @@ class RunLog:
         self._number, self._current, self._sent, self._repeats = self._number + 1, b"", True, False
 
     def _note_lost(self) -> None:
-        if self._lost and len(self._waiting) < MAX_WAITING_BYTES // 2:
+        if self._lost and len(self._waiting) <= MAX_WAITING_BYTES - PORTION_BYTES:
             self._waiting += (
                 f"[{self._lost} bytes were not kept, because the log grew faster than it could be sent]\n".encode()
             )
