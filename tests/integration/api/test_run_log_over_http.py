@@ -125,7 +125,11 @@ def test_run_log_beyond_the_limit_is_refused_and_the_log_says_so(api: ApiClient,
     recorded(api, waiting_run(job))
     assert append(api, "the last one\n", 100)
     assert not append(api, "too much\n", 101)
+    key = f"{FOLDER}/000000002/work-01-101.txt"
+    del api.logs.portions_by_key[key]
     assert not append(api, "too much\n", 102)
+    assert key not in api.logs.portions_by_key, "each further request would cost a request of S3"
+    assert not append(api, "too much\n", 101)
     assert everything(api) == (["the last one\n", CLOSING_LINE], 1)
 
 
