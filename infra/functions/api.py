@@ -23,10 +23,13 @@ from infra.settings.auth_config import OPEN_TO_READ, WELL_KNOWN
 from infra.settings.domain_config import ApiDomainConfig
 from infra.stores.tables import ACTIVE_INDEX, ENDED_INDEX, STATE_INDEX, TENANT_INDEX
 
-CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "log", "complete", "fail"))
-"""The callback routes. These, HOOKS, KEYED, OPEN_TO_READ and WELL_KNOWN are the routes without authorization;
-`OPEN` in `duecourse/api/routes/table.py` has all of them but KEYED.
+CALLBACKS = tuple(f"/v1/runs/{{run_id}}/{callback}" for callback in ("heartbeat", "complete", "fail"))
+"""The callback routes but LOG. These, LOG, HOOKS, KEYED, OPEN_TO_READ and WELL_KNOWN are the routes without
+authorization; `OPEN` in `duecourse/api/routes/table.py` has all of them but KEYED.
 """
+
+LOG = "/v1/runs/{run_id}/log"
+"""The callback route that adds to the log of a run."""
 
 HOOKS = ("/v1/hooks", "/v1/hooks/{key}")
 """The routes that require an API key, in a header or in the path."""
@@ -240,7 +243,7 @@ class HttpApi(Construct):
             route
             for method, paths, integration in (
                 (apigateway.HttpMethod.GET, (*OPEN_TO_READ, *WELL_KNOWN), function),
-                (apigateway.HttpMethod.POST, CALLBACKS, of_callbacks),
+                (apigateway.HttpMethod.POST, (*CALLBACKS, LOG), of_callbacks),
                 (apigateway.HttpMethod.POST, HOOKS, function),
                 (apigateway.HttpMethod.ANY, (KEYED,), function),
             )
@@ -284,6 +287,7 @@ class HttpApi(Construct):
             for method, paths, rate, burst in (
                 ("GET", OPEN_TO_READ, *opened),
                 ("POST", CALLBACKS, limits.callback_requests_per_second, limits.callback_burst),
+                ("POST", (LOG,), limits.log_requests_per_second, limits.log_burst),
                 ("POST", HOOKS, limits.hook_requests_per_second, limits.hook_burst),
                 ("ANY", (KEYED,), limits.hook_requests_per_second, limits.hook_burst),
                 ("GET", WELL_KNOWN, *of_keys),

@@ -123,10 +123,15 @@ class ApiConfig:
     """
     open_burst: int = 10
     callback_requests_per_second: int = 200
-    """The limit of each of the routes heartbeat, log, complete and fail, which require no authorization. Calls to one
+    """The limit of each of the routes heartbeat, complete and fail, which require no authorization. Calls to one
     route do not reduce the limits of the others.
     """
     callback_burst: int = 400
+    log_requests_per_second: int = 50
+    """The limit of the route log, instead of that of the callback routes: logs must not take the function's concurrency
+    from heartbeats.
+    """
+    log_burst: int = 100
     hook_requests_per_second: int = 100
     """The limit of each route that requires an API key. It also limits how fast callers can try keys."""
     hook_burst: int = 200
@@ -143,9 +148,9 @@ class ApiConfig:
         """Yield each invalid field with its requirement."""
         if not 1 <= self.open_requests_per_second <= self.requests_per_second:
             yield "open_requests_per_second", f"must be between 1 and {self.requests_per_second}"
-        for routes in ("callback", "hook", "well_known", "console"):
+        for routes in ("callback", "log", "hook", "well_known", "console"):
             if getattr(self, f"{routes}_requests_per_second") < 1:
                 yield f"{routes}_requests_per_second", "must be at least 1"
-        for routes in ("open", "callback", "hook", "well_known", "console"):
+        for routes in ("open", "callback", "log", "hook", "well_known", "console"):
             if getattr(self, f"{routes}_burst") < getattr(self, f"{routes}_requests_per_second"):
                 yield f"{routes}_burst", f"must be at least {routes}_requests_per_second"

@@ -79,6 +79,7 @@ REASONS = {
     "usecases/write_retry.py:until_deadline": "tries again, and raises the last error",
     "worker/handling.py:_perform": "an error of the user's task; reported to the API as the end of its attempt",
     "worker/keeper.py:_attempt": "logs and tries again; the task goes on",
+    "worker/log_sender.py:finish": "logs; the rest of the log is lost, and the result is reported",
     "worker/log_sender.py:_work": "logs; the task continues, and the same lines are sent again",
     "worker/worker.py:_handle": "logs; the message stays in its queue",
 }

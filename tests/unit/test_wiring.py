@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.cold.functions import ENVIRONMENT
+from duecourse.adapters.aws.clients import client
 from duecourse.settings import (
     ApiSettings,
     AuditSettings,
@@ -89,6 +90,15 @@ def test_wiring_use_cases_of_a_function_have_their_parts_before_its_first_invoca
         if wiring in fields:
             needed |= set(re.findall(r"\bparts\.(\w+)", inspect.getsource(sys.modules[type(use_case).__module__])))
     assert (needed & vars(Parts).keys()) - NOT_IMPORTED <= vars(wiring).keys()
+
+
+def test_wiring_of_a_function_whose_caller_waits_asks_the_store_of_logs_once() -> None:
+    tried = {
+        settings: Wiring[Any](settings.from_env(dict(ENVIRONMENT) | FURTHER)).log_store._client
+        is client("s3", short_timeouts=True, once=True)
+        for settings in (ApiSettings, CallbackSettings, ExecuteSettings)
+    }
+    assert tried == {ApiSettings: True, CallbackSettings: True, ExecuteSettings: False}
 
 
 def test_wiring_made_at_start_creates_the_object_immediately_and_once() -> None:

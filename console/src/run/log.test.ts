@@ -30,8 +30,8 @@ describe("the log of a run", () => {
       ]),
     );
     expect(log.parts).toEqual([
-      { attempt: 1, text: "one red\n" },
-      { attempt: 2, text: "two\n" },
+      { attempt: 1, source: "work", text: "one red\n" },
+      { attempt: 2, source: "work", text: "two\n" },
     ]);
     expect([first.open, log.open]).toEqual([true, false]);
   });
@@ -48,8 +48,25 @@ describe("the log of a run", () => {
       return pages.shift() as Page;
     };
     const log = await readOn(NOTHING_READ, read);
-    expect((await readOn(log, read)).parts).toEqual([{ attempt: 1, text: "ab" }]);
+    expect((await readOn(log, read)).parts).toEqual([{ attempt: 1, source: "work", text: "ab" }]);
     expect(asked).toEqual([null, "x", "y"]);
+  });
+
+  test("has a new line for the text of another source", () => {
+    const log = ["work", "call", "work"].reduce((read, source) => {
+      const next = page([[1, `${source}.`]]);
+      return appended(read, {
+        ...next,
+        texts: next.texts.map((each) => ({ ...each, source }) as typeof each),
+      });
+    }, NOTHING_READ);
+    expect(log.parts).toEqual([{ attempt: 1, source: "work", text: "work.\ncall.\nwork." }]);
+  });
+
+  test("is not cut if all of it is read, however long it is", () => {
+    const text: [number, string][] = [[1, "x".repeat(MOST_CHARACTERS)]];
+    const ends = [{}, { more: true }, { open: true }];
+    expect(ends.map((end) => isCut(appended(NOTHING_READ, page(text, end))))).toEqual([false, true, true]);
   });
 
   test("is cut if it is too long for a browser", async () => {

@@ -88,15 +88,18 @@ def test_api_public_routes_have_their_own_throttle_to_limit_cost_and_protect_oth
         "ThrottlingRateLimit": config.callback_requests_per_second,
         "ThrottlingBurstLimit": config.callback_burst,
     }
+    logs = {"ThrottlingRateLimit": config.log_requests_per_second, "ThrottlingBurstLimit": config.log_burst}
     hooks = {"ThrottlingRateLimit": config.hook_requests_per_second, "ThrottlingBurstLimit": config.hook_burst}
     console = {"ThrottlingRateLimit": config.console_requests_per_second, "ThrottlingBurstLimit": config.console_burst}
     assert stage["Properties"]["RouteSettings"] == {
         **{f"GET {path}": limits for path in (*OPEN_TO_READ, *WELL_KNOWN)},
         **dict.fromkeys(OF_CALLBACKS, callbacks),
+        "POST /v1/runs/{run_id}/log": logs,
         **dict.fromkeys(OF_HOOKS | OF_KEYS, hooks),
         **dict.fromkeys(OF_CONSOLE, console),
     }
     assert config.open_requests_per_second <= config.requests_per_second / 10
+    assert config.log_requests_per_second < config.callback_requests_per_second
     # A stage that names a route before it is there cannot be made: "Unable to find Route by key".
     routes = aws_stack.resources("AWS::ApiGatewayV2::Route")
     named = {name for name, route in routes.items() if route["RouteKey"] in stage["Properties"]["RouteSettings"]}

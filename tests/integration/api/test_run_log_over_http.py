@@ -108,14 +108,16 @@ def test_run_log_of_one_attempt_is_read_alone(api: ApiClient, job: Job) -> None:
     assert everything(api, attempt="1") == (["first\n"], 1)
     assert everything(api, attempt="2") == (["second\n"], 1)
     assert everything(api, attempt="3") == ([], 1)
+    assert [api.get(LOG, attempt=number).json["open"] for number in "12"] == [True, True]
+    api.clock.advance(120)
     assert [api.get(LOG, attempt=number).json["open"] for number in "12"] == [False, True]
 
 
-def test_run_log_has_ended_ten_seconds_after_its_run(api: ApiClient, job: Job) -> None:
+def test_run_log_has_ended_a_minute_after_its_run(api: ApiClient, job: Job) -> None:
     recorded(api, run(job, RunState.SUCCEEDED))
-    api.clock.set(NOON + 12.5 + 9.9)
+    api.clock.set(NOON + 12.5 + 59.9)
     assert api.get(LOG).json["open"] is True
-    api.clock.set(NOON + 12.5 + 10)
+    api.clock.set(NOON + 12.5 + 60)
     assert api.get(LOG).json["open"] is False
 
 
@@ -123,7 +125,11 @@ def test_run_log_beyond_the_limit_is_refused_and_the_log_says_so(api: ApiClient,
     recorded(api, waiting_run(job))
     assert append(api, "the last one\n", 100)
     assert not append(api, "too much\n", 101)
+    key = f"{FOLDER}/000000002/work-01-101.txt"
+    del api.logs.portions_by_key[key]
     assert not append(api, "too much\n", 102)
+    assert key not in api.logs.portions_by_key, "each further request would cost a request of S3"
+    assert not append(api, "too much\n", 101)
     assert everything(api) == (["the last one\n", CLOSING_LINE], 1)
 
 

@@ -3,11 +3,12 @@
 import pytest
 
 from duecourse.domain.jobs.job import Backoff, RetryPolicy
+from duecourse.domain.runs.logs import KEEP_SECONDS
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, LambdaTarget, Outcome, Returned
 from duecourse.ports import Call
 from duecourse.testing.faults import around
-from duecourse.usecases.worker.logs import KEEP_SECONDS
+from duecourse.usecases.runs.logs import LogReader
 from tests.support.jobs import NOON, job
 from tests.support.one_run import the_run
 from tests.support.tables import Tables
@@ -63,6 +64,22 @@ def test_run_logs_are_stored_after_the_end_of_the_attempt_is_recorded(world: Wor
     world.add(job(AT, target=TARGET))
     world.until(NOON + 130)
     assert seen == [RunState.SUCCEEDED]
+
+
+def test_run_logs_are_open_while_the_log_of_a_function_is_stored(world: World) -> None:
+    real, seen = world.logs, list[bool]()
+    reader = LogReader(real, world.clock)
+
+    def slow(key: str, text: bytes) -> None:
+        world.clock.advance(KEEP_SECONDS)
+        seen.append(reader.page(the_run(world)).open)
+        real.write_portion(key, text)
+
+    world.logs = around(real, write_portion=lambda _, key, text: slow(key, text))
+    world.caller.answer = lambda _: Returned(log="done\n")
+    world.add(job(AT, target=TARGET))
+    world.until(NOON + 150)
+    assert seen == [True]
 
 
 def test_run_logs_store_that_refuses_does_not_change_the_outcome_of_the_run(world: World) -> None:

@@ -24,7 +24,6 @@ CITED = re.compile(r'"[^"]+"|Guide|Reference|Pricing|quotas')
 """A row of a table that names its source at AWS publishes a limit of AWS."""
 
 FACTS: Mapping[str, tuple[str, ...]] = {
-    "docs/howto/read-a-log.md": ("$0.005",),
     "docs/operations.md": ("$5", "40,000 write units", "20,000 runs a second"),
     "docs/security.md": ("250 ms",),
     "docs/sizing.md": ("1,600 runs a second", "2,000 runs a second", "1,000 write units"),

@@ -98,3 +98,13 @@ def started(
             yield process
         finally:
             process.kill()
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """SIGINT counts, also where whoever started the tests has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

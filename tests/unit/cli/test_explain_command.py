@@ -10,10 +10,8 @@
 import json
 import re
 import shlex
-import signal
 from _thread import interrupt_main
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_args
@@ -38,7 +36,7 @@ from tests.support.jobs import job as stored_job
 from tests.support.runs import run as stored_run
 from tests.support.served_api import served_api
 from tests.support.shown import shown_run
-from tests.unit.cli.served import JOB, RUN, Answering, duecourse, served, told
+from tests.unit.cli.served import JOB, RUN, Answering, duecourse, interruptible, served, told
 
 SKIPPED: Mapping[str, Any] = {
     "at": "2026-11-21T01:30:00Z",
@@ -479,16 +477,6 @@ def test_cli_run_is_shown_with_its_attempts() -> None:
         ["1", "2026-11-21", "03:00:00", "2.5", "s", "FAILED", "answered", "503"],
         ["2", "2026-11-21", "03:00:00", "2.5", "s", "FAILED", "answered", "502"],
     ]
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """SIGINT counts, also where whoever started the tests has it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def test_cli_tail_shows_changes_from_now_on_until_interrupted() -> None:

@@ -1,12 +1,16 @@
 """`duecourse runs logs`: the pages of a log as lines, and how it follows them."""
 
 import json
+import time
+from _thread import interrupt_main
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
+import pytest
 from click.testing import Result
 
-from tests.support.http_target import Seen, documents, http_target
-from tests.unit.cli.served import duecourse
+from tests.support.http_target import Seen, answering, documents, http_target
+from tests.unit.cli.served import duecourse, interruptible
 
 RUN = "nightly.20261121T030000Z"
 
@@ -66,6 +70,23 @@ def test_run_logs_are_followed_until_no_line_can_follow() -> None:
     assert result.exit_code == 0
 
 
+def test_run_logs_are_followed_after_a_refusal_for_too_many_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    often = 429, {"type": "/problems/too-many-requests", "title": "Too Many Requests", "detail": "Too many."}
+    replies = [page((1, "one\n"), is_open=True), often, page((1, "two\n"), after="1:work.1.1.8")]
+
+    def reply(handler: BaseHTTPRequestHandler) -> None:
+        status, document = replies.pop(0)
+        answering(status, json.dumps(document).encode(), Connection="close", Retry_After="90")(handler)
+
+    with http_target(reply) as server:
+        result = duecourse(server.url(""), "runs", "logs", RUN, "--follow", "--every", "0.2")
+    assert (result.exit_code, result.stdout) == (0, "one\ntwo\n")
+    assert "Too many" in result.stderr
+    assert pauses == [0.2, 90]
+
+
 def test_run_logs_first_failure_is_an_error_also_with_follow() -> None:
     unknown = 404, {"type": "/problems/unknown-run", "title": "Not Found", "detail": "There is no such run."}
     result, _ = told([unknown], "--follow")
@@ -88,6 +109,25 @@ def test_run_logs_cannot_control_the_terminal() -> None:
     result, _ = told([page((1, "a\x1b[2Jb\rc\r\n"))])
     assert "\x1b" not in result.stdout
     assert result.stdout.count("\n") == 1
+
+
+def test_run_logs_of_another_source_begin_on_a_new_line() -> None:
+    (status, first), (_, second) = page((1, "half"), more=True), page((1, "START\n"))
+    second["texts"][0]["source"] = "call"
+    result, _ = told([(status, first), (status, second)])
+    assert result.stdout == "half\nSTART\n"
+
+
+def test_run_logs_last_line_without_an_end_is_printed_when_interrupted() -> None:
+    def answer(seen: Seen) -> tuple[int, object]:
+        if "after" in seen.path:
+            interrupt_main()
+        found: tuple[int, object] = page((1, "one\ntwo"), is_open=True) if "after" not in seen.path else page()
+        return found
+
+    with http_target(documents(answer)) as server, interruptible():
+        result = duecourse(server.url(""), "runs", "logs", RUN, "--follow", "--every", "0.2")
+    assert (result.exit_code, result.stdout) == (0, "one\ntwo\n")
 
 
 def test_run_logs_as_json_have_a_line_for_each_part() -> None:

@@ -358,6 +358,12 @@ def test_login_api_key_of_the_environment_is_sent_only_to_its_api(home: dict[str
     assert "SECRET" not in repr(found)
 
 
+def test_login_empty_api_key_of_the_environment_counts_as_not_set(home: dict[str, str]) -> None:
+    given = home | {"DUECOURSE_API": "https://prod.example.com", "DUECOURSE_TOKEN": "t.t.t", "DUECOURSE_API_KEY": ""}
+    for found in (access(environment=given), access("prod", given), access_to("https://prod.example.com", given)):
+        assert (found.token, found.key) == ("t.t.t", None)
+
+
 def test_login_api_key_replaces_signatures_and_logins(tmp_path: Path) -> None:
     environment = {"DUECOURSE_API": API, "DUECOURSE_API_KEY": KEY}
     assert access(environment=environment).auth() is None

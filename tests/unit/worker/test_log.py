@@ -125,6 +125,14 @@ def test_log_that_is_long_is_sent_in_portions(queue: MemoryQueue, api: Api) -> N
     assert "".join(each["text"] for each in api.logs) == "".join(f"{line}\n" for line in lines)
 
 
+def test_log_does_not_divide_the_token_of_the_run_between_portions(queue: MemoryQueue, api: Api) -> None:
+    def task(run: WorkerRun) -> None:
+        run.log("x" * (PORTION_BYTES - 10) + f"{run.token} and more")
+
+    worker(queue, api, task).run_once()
+    assert "".join(each["text"] for each in api.logs).endswith("x*** and more\n")
+
+
 @examples(100)
 @given(
     st.lists(st.text("ab\n\xe9\N{SNOWMAN}\U0001f600", max_size=30).map(lambda text: text * 1000), max_size=12),
@@ -193,6 +201,39 @@ def test_log_that_is_slow_to_send_is_ended_after_a_few_seconds(api: Api, clock: 
     assert f"the last {7 * PORTION_BYTES} bytes" in caplog.text
 
 
+def test_log_that_fails_in_an_unexpected_way_does_not_lose_the_result(queue: MemoryQueue, api: Api, caplog) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise KeyError("unexpected")
+
+    api.client.append_run_log = broken  # type: ignore[method-assign]
+
+    def task(run: WorkerRun) -> int:
+        run.log("one")
+        return 1
+
+    worker(queue, api, task).run_once()
+    assert (api.reports, queue.deleted) == ([("complete", {"result": 1})], [BODY])
+    assert "the rest of its log was not sent" in caplog.text
+
+
+def test_log_without_a_thread_of_its_own_is_sent_before_the_result(queue: MemoryQueue, api: Api, monkeypatch) -> None:
+    start = threading.Thread.start
+
+    def refused(thread: threading.Thread) -> None:
+        if thread.name.startswith("log "):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+
+    def task(run: WorkerRun) -> int:
+        run.log("one")
+        return 1
+
+    worker(queue, api, task).run_once()
+    assert (api.logs, api.reports) == ([portion("one\n")], [("complete", {"result": 1})])
+
+
 @pytest.mark.parametrize("answer", [OVER, BAD_TOKEN])
 def test_log_of_an_attempt_that_is_over_stops_the_work(
     queue: MemoryQueue, api: Api, answer: tuple[int, object]
@@ -236,6 +277,12 @@ def test_log_of_a_message_that_was_received_too_often_is_not_kept(api: Api, capl
     assert "its message was received 11 times" in caplog.text
 
 
+def test_log_of_a_message_that_was_received_too_often_is_not_missed_without_lines(api: Api, caplog) -> None:
+    with caplog.at_level(logging.WARNING):
+        worker(MemoryQueue(BODY, deliveries=11), api, lambda run: 1).run_once()
+    assert (api.reports, caplog.text) == ([("complete", {"result": 1})], "")
+
+
 def test_log_of_a_run_without_a_token_is_in_the_log_of_the_worker(api: Api, caplog) -> None:
     with caplog.at_level(logging.INFO):
         worker(MemoryQueue(without_callback()), api, lambda run: run.log("two\nlines")).run_once()
@@ -243,17 +290,62 @@ def test_log_of_a_run_without_a_token_is_in_the_log_of_the_worker(api: Api, capl
     assert r"run invoices.20261121T064700Z: two\nlines" in caplog.text
 
 
-def test_log_names_the_text_that_did_not_fit_while_the_api_was_unreachable() -> None:
+LOST = "[{} bytes were not kept, because the log grew faster than it could be sent]\n"
+
+
+def sent_of(log: RunLog) -> list[str]:
+    """Send everything that waits. Return the text of each portion."""
+    texts = dict[int, str]()
+    while (found := log.portion()) is not None:
+        texts[found.number] = found.text
+        log.stored()
+    return list(texts.values())
+
+
+def test_log_names_the_text_that_did_not_fit_because_the_log_grew_too_fast() -> None:
     log = RunLog()
     for _ in range(20):
         log.add("x" * PORTION_BYTES)
-    texts = []
-    while (found := log.portion()) is not None:
-        texts.append(found.text)
-        log.stored()
+    texts = sent_of(log)
     assert len(texts) == 17
-    assert texts[-1] == f"[{4 * PORTION_BYTES} bytes were not kept, because the API could not be reached]\n"
+    assert texts[-1] == LOST.format(4 * PORTION_BYTES)
     assert sum(map(len, texts[:-1])) == MAX_WAITING_BYTES
+
+
+def test_log_keeps_the_beginning_of_a_text_that_is_too_long() -> None:
+    log = RunLog()
+    log.add("x" + "é" * MAX_WAITING_BYTES)
+    whole = "".join(sent_of(log))
+    kept = "x" + "é" * (MAX_WAITING_BYTES // 2 - 1)
+    assert whole == kept + LOST.format(1 + 2 * MAX_WAITING_BYTES - len(kept.encode()))
+
+
+def test_log_names_a_loss_before_the_text_that_follows_it() -> None:
+    log = RunLog()
+    log.add("a" * MAX_WAITING_BYTES)
+    log.add("lost\n")
+    log.portion()
+    log.stored()
+    log.add("kept\n")
+    assert "".join(sent_of(log)).endswith("a" + LOST.format(5) + "kept\n")
+
+
+def test_log_that_grows_fast_is_sent_without_a_wait_between_full_portions(api: Api, clock: Clock) -> None:
+    run, sender = sending(api, clock)
+    for _ in range(10):
+        run.log("x" * PORTION_BYTES, end="")
+    run.log("the rest", end="")
+    sender.send_waiting()
+    assert [each["number"] for each in api.logs] == list(range(1, 11))
+    assert run.logged.unsent == len("the rest")
+
+
+def test_log_that_grows_fast_waits_after_a_failure(api: Api, clock: Clock) -> None:
+    run, sender = sending(api, clock)
+    run.log("x" * 3 * PORTION_BYTES)
+    api.will("log", None)
+    sender.send_waiting()
+    assert len(api.logs) == 1
 
 
 def test_log_replaces_characters_that_the_api_does_not_accept(queue: MemoryQueue, api: Api) -> None:

@@ -182,11 +182,12 @@ class Wiring(Parts[S_co]):
     @cached_property
     def log_store(self: Wiring[ApiSettings | CallbackSettings | ExecuteSettings]) -> LogStore:
         """The store of logs: the bucket of results. A worker stores a log at the end of an attempt, hence the short
-        timeouts.
+        timeouts. A caller who waits repeats its own requests: meanwhile, others need the function.
         """
         from duecourse.adapters.aws.s3_logs import S3Logs
 
-        return S3Logs(client("s3", short_timeouts=True), self.settings.results_bucket)
+        s3 = client("s3", short_timeouts=True, once=self.settings.caller_waits)
+        return S3Logs(s3, self.settings.results_bucket)
 
     @cached_property
     def log_writer(self: Wiring[ApiSettings | CallbackSettings]) -> LogWriter:

@@ -47,6 +47,12 @@ def test_aws_clients_with_short_timeouts_give_up_well_before_the_function_times_
     assert clients.get("sqs") is not clients.get("sqs", short_timeouts=True)
 
 
+def test_aws_clients_with_short_timeouts_give_up_after_four_seconds_if_they_try_once(clients):
+    config = clients.get("s3", short_timeouts=True, once=True).boto3.meta.config
+    assert config.retries["total_max_attempts"] == 1
+    assert config.connect_timeout + config.read_timeout <= 4
+
+
 def test_aws_clients_call_targets_once_with_the_requested_timeout(clients):
     config = clients.calling("lambda", 30).meta.config
     assert config.retries == {"mode": "standard", "total_max_attempts": 1}

@@ -599,3 +599,11 @@ def test_aws_targets_lambda_log_of_a_failure_is_kept(clock):
     service = Service(answer_of(body, FunctionError="Unhandled", LogResult=encoded))
     outcome = LambdaCaller(clock, service.client_for, ARNS).call(a_call(target), target)
     assert (outcome.code, outcome.log) == ("KeyError", "Traceback\n")
+
+
+@pytest.mark.parametrize("cut", [1, 4, 10, 23])
+def test_aws_targets_lambda_log_does_not_begin_with_the_rest_of_a_token(clock, cut):
+    token, target = "dc1.acme.1.S3cretS3cretS3", LambdaTarget("report", log=True)
+    after = '", "payload": 7}\n' + "x" * (4096 - 16 - len(token) + cut)
+    service = Service(answer_of(b"1", LogResult=base64.b64encode((token[cut:] + after).encode()).decode()))
+    assert LambdaCaller(clock, service.client_for, ARNS).call(a_call(target), target).log == after

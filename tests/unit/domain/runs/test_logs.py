@@ -103,7 +103,13 @@ def test_logs_grow_while_the_attempt_is_in_progress(state: RunState) -> None:
     of = waiting_run(job(id="steady"), state)
     assert may_grow(of, None, NOON)
     assert may_grow(of, of.attempt, NOON)
-    assert not may_grow(of, of.attempt - 1, NOON)
+
+
+def test_logs_of_an_earlier_attempt_stop_growing_shortly_after_the_next_one_has_begun() -> None:
+    of = waiting_run(job(id="steady"))
+    assert of.started_at is not None
+    assert may_grow(of, of.attempt - 1, of.started_at + LATE_SECONDS - 0.1)
+    assert not may_grow(of, of.attempt - 1, of.started_at + LATE_SECONDS)
 
 
 @pytest.mark.parametrize("state", [RunState.SUCCEEDED, RunState.DEAD, RunState.CANCELLED])

@@ -135,7 +135,7 @@ def _access(
     issuer, client = texts.pop("issuer", None), texts.pop("client_id", None)
     found = None if issuer is None or client is None else Issuer(issuer, client, secret=secret, **texts)
     own = environment if _same(environment.get(API), api) and _credential(environment) else {}
-    return Access(api, own.get(TOKEN), profile=profile, issuer=found, key=own.get(KEY))
+    return Access(api, own.get(TOKEN), profile=profile, issuer=found, key=own.get(KEY) or None)
 
 
 def _credential(environment: Mapping[str, str]) -> str | None:
@@ -160,7 +160,7 @@ def access_to(api: str, environment: Mapping[str, str] = os.environ) -> Access:
         raise ValueError(
             f"{variable} belongs to {API} ({own}), not to {api}; pass --token, set {API} to {api}, or unset {variable}"
         )
-    return Access(api, environment.get(TOKEN), key=environment.get(KEY))
+    return Access(api, environment.get(TOKEN), key=environment.get(KEY) or None)
 
 
 def _secret_of(name: str, profile: Mapping[Any, object], environment: Mapping[str, str]) -> str | None:

@@ -13,7 +13,7 @@ from threading import Lock
 PORTION_BYTES = 64 * 1024
 """The API's limit for the size of a portion in UTF-8."""
 MAX_WAITING_BYTES = 1024 * 1024
-"""The maximum size of the text that waits to be sent. The API may be unreachable while a task writes."""
+"""The maximum size of the text that waits to be sent. Further text is lost until a portion was sent."""
 MAX_DELIVERIES = 10
 """The API's limit for the number of deliveries of a message."""
 
@@ -49,11 +49,10 @@ class RunLog:
             idle = self._sent and not self._waiting
             if self._ended or not data:
                 return False
-            if len(self._waiting) + len(data) > MAX_WAITING_BYTES:
-                self._lost += len(data)
-            else:
-                self._note_lost()
-                self._waiting += data
+            self._note_lost()
+            kept = b"" if self._lost else _beginning(data, MAX_WAITING_BYTES - len(self._waiting))
+            self._waiting += kept
+            self._lost += len(data) - len(kept)
             return idle
 
     @property
@@ -61,6 +60,12 @@ class RunLog:
         """The number of bytes that were added and not sent."""
         with self._lock:
             return 0 if self._ended else len(self._waiting) + self._lost + (0 if self._sent else len(self._current))
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a full portion waits."""
+        with self._lock:
+            return not self._ended and len(self._waiting) >= PORTION_BYTES
 
     def portion(self) -> LogPortion | None:
         """Return what to send next; None if everything was sent."""
@@ -103,12 +108,14 @@ class RunLog:
         self._number, self._current, self._sent, self._repeats = self._number + 1, b"", True, False
 
     def _note_lost(self) -> None:
-        if self._lost and len(self._waiting) < MAX_WAITING_BYTES // 2:
-            self._waiting += f"[{self._lost} bytes were not kept, because the API could not be reached]\n".encode()
+        if self._lost and len(self._waiting) <= MAX_WAITING_BYTES - PORTION_BYTES:
+            self._waiting += (
+                f"[{self._lost} bytes were not kept, because the log grew faster than it could be sent]\n".encode()
+            )
             self._lost = 0
 
 
-def _beginning(data: bytearray, most: int) -> bytes:
+def _beginning(data: bytes | bytearray, most: int) -> bytes:
     """Return the first `most` bytes, or fewer so that no character of the UTF-8 text is divided."""
     if len(data) <= most:
         return bytes(data)

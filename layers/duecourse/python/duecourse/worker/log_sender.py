@@ -14,7 +14,7 @@ from duecourse.worker.report import ReportOutcome, verdict_of
 log = logging.getLogger("duecourse.worker")
 
 LOG_SECONDS = 5.0
-"""The time between two requests with lines of a log. Each costs a request of S3."""
+"""The time between two requests with lines of a log, unless a full portion waits. Each costs a request of S3."""
 LAST_LOG_SECONDS, LAST_LOG_FAILURES = 10.0, 3
 """The time after which no further request with the rest of a log begins before the result, and the number of failures
 after which the rest is dropped.
@@ -50,22 +50,38 @@ class LogSender:
         self._starting = Lock()
         self._done = Event()
         self._thread: Thread | None = None
-        if deliveries > MAX_DELIVERIES:
-            self._end(f"its message was received {deliveries} times")
 
     def begin(self) -> None:
-        """Start the thread, unless it was started."""
+        """Start the thread, unless it was started. Without a thread, the log is sent before the result."""
+        if self._deliveries > MAX_DELIVERIES:
+            self._end(f"its message was received {self._deliveries} times")
+            return
         with self._starting:
             if self._thread is None and not self._done.is_set():
-                self._thread = Thread(target=self._work, name=f"log {self._run.run_id}", daemon=True)
-                self._thread.start()
+                thread = Thread(target=self._work, name=f"log {self._run.run_id}", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    log.warning("run %s: its log is sent at its end: %s", self._run.run_id, error)
+                else:
+                    self._thread = thread
 
     def finish(self, pause: Callable[[float], object]) -> None:
         """Send the rest of the log, before the result. The result waits at most LAST_LOG_SECONDS, and for the last
-        request. `pause` waits a number of seconds.
+        request. `pause` waits a number of seconds. Nothing is raised.
         """
         with self._starting:
             self._done.set()
+        try:
+            self._send_rest(pause)
+        except Exception:
+            # Whatever the error is, the result is reported.
+            log.exception("run %s: the rest of its log was not sent", self._run.run_id)
+            self._run.logged.end()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _send_rest(self, pause: Callable[[float], object]) -> None:
         until, failures = self._clock() + LAST_LOG_SECONDS, 0
         while self._run.logged.unsent:
             if failures:
@@ -75,8 +91,12 @@ class LogSender:
                 break
         if left := self._run.logged.unsent:
             log.warning("run %s: the last %d bytes of its log were not sent", self._run.run_id, left)
-        if self._thread is not None:
-            self._thread.join()
+
+    def send_waiting(self) -> None:
+        """Send a portion, and further ones while they are full: a task may write more than one in LOG_SECONDS."""
+        while self._run.logged.unsent and self._clock() >= self._not_before and self.send():
+            if self._done.is_set() or not self._run.logged.is_long:
+                break
 
     def send(self) -> bool:
         """Send the next portion of the log. Return whether the API has responded as expected."""
@@ -123,8 +143,7 @@ class LogSender:
     def _work(self) -> None:
         while not self._done.wait(self._every):
             try:
-                if self._run.logged.unsent and self._clock() >= self._not_before:
-                    self.send()
+                self.send_waiting()
             except Exception:
                 # Whatever the error is, the task continues, and the same lines are sent again.
                 log.exception("run %s: its log was not sent", self._run.run_id)

@@ -15,8 +15,8 @@ from duecourse.cli.terminal import Command, escaped, form, plain
 from duecourse.client import ApiError, ApiUnreachableError, Client
 from duecourse.client.models import LogText, RunLog
 
-BUSY_STATUS = 500
-"""From this status on, a request of `--follow` is repeated."""
+TOO_MANY, BUSY_STATUS = 429, 500
+"""A request of `--follow` is repeated after TOO_MANY, and from BUSY_STATUS on."""
 
 
 @click.command(cls=Command, example="duecourse runs logs nightly.20261121T030000Z --follow")
@@ -37,10 +37,12 @@ def logs(
     printer = _Printer(several=attempt is None)
     with connected(api, sign) as client, suppress(KeyboardInterrupt):  # Ctrl-C ends the command
         page = None
-        for page in _pages(client, run_id, attempt, every if follow else None):
-            for text in page.texts:
-                _print_document(text) if as_json else printer.add(text)
-        printer.end()
+        try:
+            for page in _pages(client, run_id, attempt, every if follow else None):
+                for text in page.texts:
+                    _print_document(text) if as_json else printer.add(text)
+        finally:
+            printer.end()
         if page is not None and page.open and not follow:
             click.echo(plain(f"the log may grow; follow it: duecourse runs logs {run_id} --follow"), err=True)
         elif page is not None and page.after is None:
@@ -51,12 +53,15 @@ def _pages(client: Client, run_id: str, attempt: int | None, every: float | None
     """Yield the pages of a log. With `every` (seconds), continue until no further lines can follow."""
     after, known = None, False
     while True:
+        wait = every or 0.0
         try:
             page = client.get_run_log(run_id, attempt=attempt, after=after)
         except (ApiError, ApiUnreachableError) as error:
-            passing = not isinstance(error, ApiError) or error.status >= BUSY_STATUS
+            passing = not isinstance(error, ApiError) or error.status == TOO_MANY or error.status >= BUSY_STATUS
             if every is None or not known or not passing:
                 raise
+            if isinstance(error, ApiError):
+                wait = max(wait, error.retry_after or 0.0)
             click.echo(plain(f"{run_id}: {error}"), err=True)
         else:
             known = True
@@ -66,7 +71,7 @@ def _pages(client: Client, run_id: str, attempt: int | None, every: float | None
                 continue
             if every is None or not page.open:
                 return
-        time.sleep(every)
+        time.sleep(wait)
 
 
 def _print_document(text: LogText) -> None:
@@ -84,15 +89,16 @@ class _Printer:
     def __init__(self, *, several: bool) -> None:
         self._several = several
         self._attempt = 0
+        self._source: str | None = None
         self._begun = ""
 
     def add(self, text: LogText) -> None:
         """Print the lines that end in this part of the log."""
-        if text.attempt != self._attempt:
+        if (text.attempt, text.source) != (self._attempt, self._source):
             self.end()
-            if self._several:
+            if self._several and text.attempt != self._attempt:
                 click.echo(f"attempt {text.attempt}:", err=True)
-            self._attempt = text.attempt
+            self._attempt, self._source = text.attempt, text.source
         *lines, self._begun = (self._begun + text.text).replace("\r\n", "\n").split("\n")
         for line in lines:
             click.echo(plain(line))

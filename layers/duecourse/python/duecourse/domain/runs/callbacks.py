@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from hmac import compare_digest
+from string import ascii_letters, digits
 
 from duecourse.domain.ids import ID_PATTERN
 from duecourse.domain.runs.states import AliveRun, Callback, Running, Waiting
@@ -19,6 +20,7 @@ TOKEN = re.compile(
     rf"dc1\.(?P<tenant>{ID_PATTERN})\.(?P<attempt>[1-9][0-9]{{0,8}})\.(?P<secret>[A-Za-z0-9_-]{{12,64}})"
 )
 """A callback token, also within a text."""
+TOKEN_CHARACTERS = f"{ascii_letters}{digits}_-."
 
 
 class TokenError(ValueError):

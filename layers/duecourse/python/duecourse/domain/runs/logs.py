@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from duecourse.domain.runs.callbacks import TOKEN
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
+from duecourse.domain.runs.callbacks import TOKEN, TOKEN_CHARACTERS
 from duecourse.domain.runs.states import Retrying, Run
 
 MAX_PORTION_BYTES = 64 * 1024
@@ -21,13 +22,15 @@ MAX_PORTIONS = 100
 MAX_DELIVERIES = 10
 """The maximum number of deliveries of an attempt's message whose portions are kept apart."""
 
-LATE_SECONDS = 10.0
-"""How long after the end of an attempt its log may still change: requests may be in progress, the log of a function is
-stored after the end is recorded, and clocks differ.
+KEEP_SECONDS = 15
+"""The time (seconds) that a worker must have left to store a log: the store can need 12 s to reject it."""
+LATE_SECONDS = KEEP_SECONDS + CLOCKS_DIFFER_SECONDS + 35
+"""How long after the end of an attempt its log may still change: the log of a function is stored after the end is
+recorded and its effects are written (35 s are ample), requests may be in progress, and clocks differ.
 """
 
 CLOSING_LINE = (
-    f"[The log of this attempt has reached its limit of {MAX_PORTIONS} portions of 64 KB. The rest was not kept.]\n"
+    f"[The log of this delivery has reached its limit of {MAX_PORTIONS} portions of 64 KB. The rest was not kept.]\n"
 )
 
 _HIDDEN = "***"
@@ -146,6 +149,11 @@ def without_tokens(text: str) -> str:
     return TOKEN.sub(_HIDDEN, text)
 
 
+def without_rest_of_token(text: str) -> str:
+    """Return a text whose beginning was cut off, without what may be the rest of a callback token."""
+    return text.lstrip(TOKEN_CHARACTERS)
+
+
 def folder_of(run: Run, attempt: int | None = None) -> str:
     """Return the beginning of the keys of a run's portions, or of those of one attempt."""
     folder = f"logs/{run.tenant}/{run.job_id}/{run.name.local}/"
@@ -162,7 +170,7 @@ def may_grow(run: Run, attempt: int | None, now: float) -> bool:
     A redrive of a run that has ended can add further attempts later.
     """
     if attempt is not None and attempt < run.attempt:
-        return False
+        return run.started_at is not None and now < run.started_at + LATE_SECONDS
     if run.state.final or (attempt == run.attempt and isinstance(run, Retrying)):
         return run.finished_at is not None and now < run.finished_at + LATE_SECONDS
     return True

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from duecourse.domain.runs.logs import (
+    MAX_PORTIONS,
     PortionName,
     Position,
     attempt_folder,
@@ -66,7 +67,8 @@ class LogWriter:
         match run:
             case Running() | Waiting():
                 portion = portion_of(run.attempt, delivery, number, text)
-                self.store.write_portion(*stored_as(run, portion))
+                if number <= MAX_PORTIONS + 1:  # the last one is the line that ends a full log
+                    self.store.write_portion(*stored_as(run, portion))
                 return portion.accepted
             case Final():
                 raise RunEndedError(run)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duecourse.domain.runs.logs import portion_of_call, stored_as
+from duecourse.domain.runs.logs import KEEP_SECONDS, portion_of_call, stored_as
 from duecourse.domain.runs.states import Run
 from duecourse.ports import Clock
 from duecourse.ports.logs import LogStore
 from duecourse.usecases.report import Report, format_error
-
-KEEP_SECONDS = 15
-"""The time (seconds) that a worker must have left to store a log: the store can need 12 s to reject it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from duecourse.adapters.targets.aws.names import attempt_name
 from duecourse.adapters.targets.http.connection import Deadline
 from duecourse.adapters.targets.invocation import READ_BYTES, cut, kept, run_event
 from duecourse.domain.jobs.job import Completion
+from duecourse.domain.runs.logs import without_rest_of_token
 from duecourse.domain.targets.targets import (
     Execution,
     ExecutionService,
@@ -33,6 +34,8 @@ from duecourse.ports import Call
 
 _CODE_BYTES = 128
 _NAME_CHARACTERS = 64
+_CUT_BYTES = 4_000
+"""The end of a log from this size on may begin within a word: Lambda returns up to 4,096 bytes."""
 _LAST_WORDS = ("DoNotRetry", "DoNotRetryError")
 
 
@@ -95,7 +98,11 @@ def _qualified(target: LambdaTarget) -> dict[str, str]:
 
 def _tail(encoded: str | None) -> str | None:
     """Return the end of a function's log, of at most 4 KB (AWS Lambda API Reference, "Invoke": LogResult)."""
-    return None if not encoded else b64decode(encoded).decode("utf-8", "replace") or None
+    if not encoded:
+        return None
+    data = b64decode(encoded)
+    text = data.decode("utf-8", "replace")
+    return (without_rest_of_token(text) if len(data) >= _CUT_BYTES else text) or None
 
 
 def _raised(name: str, word: str, body: bytes) -> Failed:
