@@ -137,6 +137,7 @@ def test_breaker_opens_twice_as_long_after_each_failed_probe_up_to_a_quarter_of_
     [
         (Breaker(None, 3, 60), job("", target=HttpTarget("https://API.example.com:8443/x?y")), "api.example.com"),
         (Breaker(None, 3, 60), job("", target=HttpTarget(f"https://{'a' * 200}.example.com")), "a" * 128),
+        (Breaker(None, 3, 60), job("", target=HttpTarget("https://erp.corp/x", via="office")), "erp.corp_via_office"),
         (Breaker("crm-{{payload.region}}", 3, 60), job("", payload={"region": "eu"}), "crm-eu"),
     ],
 )

@@ -174,13 +174,16 @@ class BreakerGate(Gate[Breaker, BreakerState]):
     not_recorded = Note("breaker_not_changed", {}, alarming=True)
 
     def key(self, limit: Breaker, job: Job) -> str:
-        """Return the rendered key: by default the host of the target's URL."""
+        """Return the rendered key: by default the host of the target's URL, and its connector. Networks of different
+        connectors may use the same names and addresses.
+        """
         if limit.key is not None:
             return super().key(limit, job)
-        host = urlsplit(job.target.url).hostname if isinstance(job.target, HttpTarget) else None
-        if host is None:
-            raise TemplateError("the circuit breaker needs a key, because the target is not an HTTP endpoint")
-        return as_key(host)
+        match job.target:
+            case HttpTarget(url=url, via=via) if host := urlsplit(url).hostname:
+                return as_key(host if via is None else f"{host} via {via}")
+            case _:
+                raise TemplateError("the circuit breaker needs a key, because the target is not an HTTP endpoint")
 
     def reads_limit(self, outcome: Outcome | None) -> bool:
         """Return whether the call failed: only then does the limit matter."""
