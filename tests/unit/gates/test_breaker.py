@@ -50,6 +50,7 @@ def start(state: BreakerState, now: float, run: str = "a", token: str = "t", dra
         (Failed("", code="http.302", retryable=False), Verdict.REJECTS),
         (Failed("", code="bad_template", retryable=False), Verdict.NOTHING),
         (Failed("", code="secrets_unavailable"), Verdict.NOTHING),
+        (Failed("", code="connector_unavailable"), Verdict.NOTHING),
         (Failed("", code="TooManyRequestsException"), Verdict.FAILS),
         (Failed("", code="AccessDenied", retryable=False), Verdict.NOTHING),
         (Failed("", code="ValueError", forbidden=True), Verdict.REJECTS),

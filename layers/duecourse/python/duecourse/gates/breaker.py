@@ -21,7 +21,7 @@ from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, millisecond, to_iso
 from duecourse.domain.jobs.job import MAX_OPEN_SECONDS, Breaker, Job
 from duecourse.domain.runs.rendering import as_key
 from duecourse.domain.runs.states import Running
-from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome
+from duecourse.domain.targets.targets import CONNECTOR_UNAVAILABLE, Failed, HttpTarget, Outcome
 from duecourse.domain.targets.template import TemplateError
 from duecourse.gates.gate import SPREAD_SECONDS, At, CallEnd, Gate, Note, Pass, Starting, Write, replacing, share_of
 from duecourse.limits import MAX_DELAY_SECONDS
@@ -37,8 +37,9 @@ FIRST_OPEN_SECONDS = 60
 """If the first probe after an operator's hold fails, the breaker opens for twice this time (seconds)."""
 
 _COUNTED = re.compile(r"http\.(429|5\d\d)|timeout|connection|tls")
-_OWN_FAULTS = frozenset({"internal", "secrets_unavailable", "token_unavailable", "tasks_unavailable"})
-
+_OWN_FAULTS = frozenset(
+    {"internal", "secrets_unavailable", "token_unavailable", "tasks_unavailable", CONNECTOR_UNAVAILABLE}
+)
 
 BreakerWord = Literal["closed", "open", "half_open"]
 
