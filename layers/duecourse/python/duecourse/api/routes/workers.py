@@ -27,8 +27,8 @@ class WorkerAnswer(TypedDict):
         WorkerStatus,
         Field(
             description="`working`: its attempt of the run is in progress. `silent`: a heartbeat or the completion of "
-            "this attempt is overdue or did not arrive in time, and the worker did not report afterwards. `seen`: "
-            "neither."
+            "this attempt is overdue or did not arrive in time, and the worker was not noted afterwards; it may have "
+            "reported for another run. `seen`: neither."
         ),
     ]
     seen_at: Annotated[
