@@ -344,6 +344,10 @@ OFFICE: dict[str, Any] = {
         ("cidrs", ["::fffe:0:0/95"], r"office\.cidrs must not begin or end with an address .* \(reserved\)"),
         ("cidrs", ["0.0.0.0/0"], r"office\.cidrs must not begin or end with an address that no connector calls"),
         ("cidrs", ["::/0"], r"office\.cidrs must not begin or end with an address that no connector calls"),
+        ("concurrency", 0, r"office\.concurrency must be null or a whole number of at least 1"),
+        ("concurrency", "50", r"office\.concurrency must be null or a whole number of at least 1"),
+        ("concurrency", True, r"office\.concurrency must be null or a whole number of at least 1"),
+        ("concurrency", 1_000, r"account_concurrency must be at least 1100, because AWS keeps 100 unreserved"),
         ("vpc", "vpc-1", r"office must have only .*, not vpc"),
         ("loopback", True, r"office must have only .*, not loopback"),
     ],
@@ -354,6 +358,16 @@ def test_stage_config_connector_that_could_not_work_or_calls_too_much_is_refused
     assert replace(STAGES["dev"], connectors={"office": OFFICE}).connectors == {"office": OFFICE}
     with pytest.raises(ConfigError, match=said):
         replace(STAGES["dev"], connectors={"office": OFFICE | {part: value}})
+
+
+def test_stage_config_connectors_of_a_stage_must_fit_the_account_with_its_lanes() -> None:
+    connectors = {"office": OFFICE, "plant": OFFICE | {"concurrency": 200}, "lab": OFFICE | {"concurrency": None}}
+    with pytest.raises(ConfigError, match="account_concurrency must be at least 883"):
+        replace(STAGES["prod"], connectors=connectors, account_concurrency=882)
+    config = replace(STAGES["prod"], connectors=connectors, account_concurrency=883)
+    assert config.reserved["connector office"] == 50
+    assert config.reserved["connector plant"] == 200
+    assert "connector lab" not in config.reserved
 
 
 @pytest.mark.parametrize("name", ["Office", "off-ice", "1", "a" * 19, ""])
