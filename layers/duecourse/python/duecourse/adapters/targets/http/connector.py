@@ -19,8 +19,8 @@ from duecourse.domain.targets.targets import CONNECTOR_UNAVAILABLE, Connector, C
 from duecourse.ports import Call
 
 _MARGIN_SECONDS = 0.5
-"""The connector has this much less time than the worker, at most a tenth of it. So its answer arrives before the worker
-stops to wait, and says what took too long.
+"""The connector has this much less time than the worker, at most a tenth of it, so that its answer arrives before the
+worker stops waiting.
 """
 
 _DETAIL_BYTES = 500
