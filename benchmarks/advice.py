@@ -305,8 +305,7 @@ def _with_room(config: StageConfig, settings: dict[str, Any]) -> StageConfig:
     """Add the account concurrency that they require to `settings`. Return the stage with these settings."""
     unlimited = replace(config, account_concurrency=MAX_ACCOUNT_CONCURRENCY)
     probe = changed(unlimited, {name: value for name, value in settings.items() if name != _ACCOUNT})
-    lanes = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in probe.lanes.values())
-    needed = ceil((lanes + probe.reserved_concurrency.whole) / 100) * 100
+    needed = ceil(probe.most_concurrent / 100) * 100
     if needed > settings.get(_ACCOUNT, config.account_concurrency):
         settings[_ACCOUNT] = needed
     return config

@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -70,14 +69,15 @@ def deploy(
 
 def wanted_stage(config: StageConfig) -> Wanted:
     """Return as much of a stage's configuration as a deployment checks."""
+    of_connectors = ' and "concurrency": null for each connector' if config.connectors else ""
     return Wanted(
         stage=config.stage,
         protected=config.refuses_deletion,
         issuer=str(config.auth.issuer) if config.auth.kind == "jwt" else None,
-        reserved={name: wish for name, wish in asdict(config.reserved_concurrency).items() if wish},
+        reserved=config.reserved,
         most_concurrent=config.most_concurrent,
         account_concurrency=config.account_concurrency,
-        unreserving="deploy with -c reserved_concurrency=none",
+        unreserving=f"deploy with -c reserved_concurrency=none{of_connectors}",
         unprotecting=" ".join(UNPROTECTED),
     )
 

@@ -61,6 +61,7 @@ class Connectors(Construct):
             function_name=function_name,
             timeout_seconds=max(WORKER_SECONDS.values()),  # the timeouts of targets are shorter
             memory_mb=CONNECTOR_MB,
+            reserved_concurrency=self._config.reserved.get(f"connector {name}"),
             traced=False,  # its role would need permissions
             environment={"DUECOURSE_CONNECTOR": own, "DUECOURSE_PRIVATE_TARGETS": self._config.private_targets},
         )

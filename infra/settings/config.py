@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from duecourse.limits import (
@@ -24,7 +24,7 @@ from duecourse.limits import (
 from duecourse.settings.reading import problem_of
 from infra.settings.alarms_config import AlarmsConfig
 from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
-from infra.settings.connectors_config import StageConnectors, connector_problems
+from infra.settings.connectors_config import StageConnectors, connector_concurrency, connector_problems
 from infra.settings.domain_config import ApiDomainConfig
 from infra.settings.lanes_config import MAX_MAX_CONCURRENCY, MIN_MAX_CONCURRENCY, LaneConfig
 from infra.settings.stores_config import OWN, ArchiveConfig, StageBuckets, StandbyConfig, bucket_problems, key_problem
@@ -73,11 +73,6 @@ class ReservedConcurrency:
     dispatch: int | None = None
     api: int | None = None
     callbacks: int | None = None
-
-    @property
-    def whole(self) -> int:
-        """The total that is subtracted from the account's concurrency."""
-        return sum(each or 0 for each in (self.tick, self.dispatch, self.api, self.callbacks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +205,15 @@ class StageConfig:
     def most_concurrent(self) -> int:
         """The maximum number of concurrent executions of the lanes, and the reserved ones."""
         lanes = sum(lane.most_concurrent + lane.most_concurrent_in_bulk for lane in self.lanes.values())
-        return lanes + self.reserved_concurrency.whole
+        return lanes + sum(self.reserved.values())
+
+    @property
+    def reserved(self) -> Mapping[str, int]:
+        """The reserved concurrency by function (`tick`, `connector office`). It is subtracted from the account's
+        concurrency. Functions that reserve nothing are omitted.
+        """
+        own = {name: wish for name, wish in asdict(self.reserved_concurrency).items() if wish}
+        return own if self.runs_on_this_machine else own | connector_concurrency(self.connectors)
 
     @property
     def refuses_deletion(self) -> bool:
@@ -318,11 +321,12 @@ class StageConfig:
             (
                 "account_concurrency",
                 fits,
-                f"must be at least {taken}, the sum of the lanes and the reserved concurrency",
+                f"must be at least {taken}, the sum of the lanes and the reserved concurrency, also of connectors",
             )
         )
-        with_rest = self.reserved_concurrency.whole + UNRESERVED_CONCURRENCY
-        fits = not self.reserved_concurrency.whole or with_rest <= self.account_concurrency
+        reserved = sum(self.reserved.values())
+        with_rest = reserved + UNRESERVED_CONCURRENCY
+        fits = not reserved or with_rest <= self.account_concurrency
         remedy = f"must be at least {with_rest}, because AWS keeps {UNRESERVED_CONCURRENCY} unreserved"
         checks.append(("account_concurrency", fits, remedy))
         found = [(name, problem) for name, fine, problem in checks if not fine]

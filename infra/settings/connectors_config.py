@@ -15,6 +15,11 @@ CONNECTOR_MB = 256
 TLS.
 """
 
+CONCURRENCY = 50
+"""The maximum number of concurrent calls of a connector, unless it has a `concurrency`. Without a maximum, the slow
+hosts of one tenant could take all executions of the account, and so throttle the workers of all.
+"""
+
 MAX_CONNECTORS_BYTES = 1_000
 """The maximum size of the connectors in the environment of a function, which has 4 KB for all variables (AWS Lambda
 Developer Guide, "Lambda quotas").
@@ -48,6 +53,12 @@ def connector_settings(stack_name: str, connectors: StageConnectors) -> dict[str
     }
 
 
+def connector_concurrency(connectors: StageConnectors) -> dict[str, int]:
+    """Return the reserved concurrency of the connectors. Those that reserve nothing, or are invalid, are omitted."""
+    wishes = {f"connector {name}": parts.get("concurrency", CONCURRENCY) for name, parts in connectors.items()}
+    return {name: wish for name, wish in wishes.items() if isinstance(wish, int)}
+
+
 def connector_problems(
     stack_name: str, connectors: StageConnectors, *, on_this_machine: bool
 ) -> Iterator[tuple[str, str]]:
@@ -55,12 +66,16 @@ def connector_problems(
     a connector of the local stage is a function without one, which also calls receivers on this machine.
     """
     own = () if on_this_machine else tuple(_OF_NETWORK)
+    optional = () if on_this_machine else ("concurrency",)
     complete = True
     for name, parts in connectors.items():
         if re.fullmatch(CONNECTOR_NAME, name) is None:
             yield name[:40], "must have a name of 1 to 18 lowercase letters and digits that begins with a letter"
-        if unknown := sorted(parts.keys() - {*_LISTS, *own}):
-            yield name, f"must have only {', '.join((*own, *_LISTS))}, not {', '.join(unknown)}"
+        if unknown := sorted(parts.keys() - {*_LISTS, *own, *optional}):
+            yield name, f"must have only {', '.join((*own, *_LISTS, *optional))}, not {', '.join(unknown)}"
+        wish = parts.get("concurrency")
+        if wish is not None and (type(wish) is not int or wish < 1):
+            yield f"{name}.concurrency", "must be null or a whole number of at least 1"
         for part in (*own, *_LISTS):
             given = parts.get(part)
             if not isinstance(given, list) or not given or not all(isinstance(each, str) for each in given):

@@ -15,7 +15,6 @@ import json
 import sys
 import tarfile
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -99,7 +98,7 @@ def description() -> Description:
         variants=VARIANTS,
         settings=SETTINGS,
         others=tuple(name for name in DEPLOYMENT_SETTINGS if name not in SETTINGS),
-        reserved={name: wish for name, wish in asdict(config.reserved_concurrency).items() if wish},
+        reserved=config.reserved,
         most_concurrent=config.most_concurrent,
         account_concurrency=config.account_concurrency,
     )

@@ -23,6 +23,7 @@ from infra.settings.config import ConfigError
 from infra.stages import STAGES, from_context
 from scripts.deploy import deploy
 from tests.infra.conftest import LANE_OUTPUTS, Stack
+from tests.infra.functions.test_connectors import OFFICE
 from tests.support.alarm_evaluator import ALARM, MetricAlarm
 from tests.support.jobs import NOON
 from tests.support.metric_data import MetricData
@@ -226,6 +227,16 @@ def test_deployment_concurrency_released_by_one_function_is_not_counted_for_anot
     done = deployed(account, *PROD)
     assert (done.status, done.deployments) == (1, [])
     assert "10 are missing" in done.said[0]
+
+
+def test_deployment_reserved_concurrency_of_connectors_is_required_too(tmp_path: Path) -> None:
+    (tmp_path / "prod.json").write_text(json.dumps({"connectors": {"office2b": OFFICE}}))
+    done = deployed(Account(others=807), *PROD, settings=tmp_path)
+    assert (done.status, done.deployments) == (1, [])
+    assert "callbacks 25, connector office2b 50), 50 more than now" in done.said[0]
+    assert 'deploy with -c reserved_concurrency=none and "concurrency": null for each connector' in done.said[0]
+    held = Account(others=757, reserved={**OF_PROD, "ConnectorOffice2bFunction": 50})
+    assert deployed(held, *PROD, settings=tmp_path).status == 0
 
 
 def test_deployment_stage_without_reserved_concurrency_is_deployed_with_any_quota() -> None:

@@ -90,6 +90,13 @@ def test_connectors_run_in_the_subnets_and_security_groups_of_the_setting(connec
     assert not connected.resources("AWS::EC2::NatGateway")
 
 
+def test_connectors_have_a_maximum_of_concurrent_calls_which_slow_hosts_cannot_exceed() -> None:
+    given = {"office": OFFICE, "plant": OFFICE | {"concurrency": 5}, "lab": OFFICE | {"concurrency": None}}
+    functions = own(Stack("prod", template("prod", connectors=json.dumps(given))))
+    found = {name: each.get("ReservedConcurrentExecutions") for name, each in functions.items()}
+    assert found == {"ConnectorOffice": 50, "ConnectorPlant": 5, "ConnectorLab": None}
+
+
 def test_connectors_have_more_time_than_any_target(connected: Stack) -> None:
     for function in own(connected).values():
         assert function["Timeout"] >= max(WORKER_SECONDS.values())
@@ -145,7 +152,7 @@ def test_connectors_know_only_their_own_hosts_and_networks(connected: Stack) -> 
 def test_connectors_of_the_local_stage_need_no_network_and_call_receivers_on_this_machine() -> None:
     local = Stack("local", template("local"))
     (function,) = own(local).values()
-    assert "VpcConfig" not in function
+    assert not {"VpcConfig", "ReservedConcurrentExecutions"} & function.keys()
     assert not [each for each in local.statements(role_of(function)) if set(as_list(each["Action"])) - LOGS]
     assert Relay.from_env(local.environment("ConnectorOfficeFunction")).client.private
     assert STAGES["local"].runs_on_this_machine

@@ -335,25 +335,19 @@ OFFICE: dict[str, Any] = {
         ("hosts", ["*corp.example"], r"office\.hosts must be lowercase names"),
         ("hosts", ["https://erp"], r"office\.hosts must be lowercase names"),
         ("cidrs", ["10.0.0.1/8"], r"office\.cidrs must be a network such as 10\.20\.0\.0/16"),
-        ("cidrs", ["127.0.0.0/8"], r"cidrs must not contain addresses .* \(loopback\)"),
-        (
-            "cidrs",
-            ["169.254.0.0/16"],
-            r"cidrs must not contain addresses .* \(link-local\)",
-        ),
-        (
-            "cidrs",
-            ["169.254.169.254/32"],
-            r"cidrs must not contain addresses .* \(cloud metadata\)",
-        ),
-        (
-            "cidrs",
-            ["fd00:ec2::254/128"],
-            r"cidrs must not contain addresses .* \(cloud metadata\)",
-        ),
-        ("cidrs", ["::ffff:127.0.0.0/120"], r"cidrs must not contain addresses .* \(loopback\)"),
-        ("cidrs", ["0.0.0.0/0"], r"office\.cidrs must not contain addresses that no connector calls"),
-        ("cidrs", ["::/0"], r"office\.cidrs must not contain addresses that no connector calls"),
+        ("cidrs", ["127.0.0.0/8"], r"cidrs must not begin or end with an address .* \(loopback\)"),
+        ("cidrs", ["169.254.0.0/16"], r"cidrs must not begin or end with an address .* \(link-local\)"),
+        ("cidrs", ["169.254.169.254/32"], r"cidrs must not begin or end with an address .* \(cloud metadata\)"),
+        ("cidrs", ["fd00:ec2::254/128"], r"cidrs must not begin or end with an address .* \(cloud metadata\)"),
+        ("cidrs", ["::ffff:127.0.0.0/120"], r"office\.cidrs must be written as an IPv4 network"),
+        ("cidrs", ["::ffff:10.0.0.0/104"], r"office\.cidrs must be written as an IPv4 network"),
+        ("cidrs", ["::fffe:0:0/95"], r"office\.cidrs must not begin or end with an address .* \(reserved\)"),
+        ("cidrs", ["0.0.0.0/0"], r"office\.cidrs must not begin or end with an address that no connector calls"),
+        ("cidrs", ["::/0"], r"office\.cidrs must not begin or end with an address that no connector calls"),
+        ("concurrency", 0, r"office\.concurrency must be null or a whole number of at least 1"),
+        ("concurrency", "50", r"office\.concurrency must be null or a whole number of at least 1"),
+        ("concurrency", True, r"office\.concurrency must be null or a whole number of at least 1"),
+        ("concurrency", 1_000, r"account_concurrency must be at least 1100, because AWS keeps 100 unreserved"),
         ("vpc", "vpc-1", r"office must have only .*, not vpc"),
         ("loopback", True, r"office must have only .*, not loopback"),
     ],
@@ -364,6 +358,16 @@ def test_stage_config_connector_that_could_not_work_or_calls_too_much_is_refused
     assert replace(STAGES["dev"], connectors={"office": OFFICE}).connectors == {"office": OFFICE}
     with pytest.raises(ConfigError, match=said):
         replace(STAGES["dev"], connectors={"office": OFFICE | {part: value}})
+
+
+def test_stage_config_connectors_of_a_stage_must_fit_the_account_with_its_lanes() -> None:
+    connectors = {"office": OFFICE, "plant": OFFICE | {"concurrency": 200}, "lab": OFFICE | {"concurrency": None}}
+    with pytest.raises(ConfigError, match="account_concurrency must be at least 883"):
+        replace(STAGES["prod"], connectors=connectors, account_concurrency=882)
+    config = replace(STAGES["prod"], connectors=connectors, account_concurrency=883)
+    assert config.reserved["connector office"] == 50
+    assert config.reserved["connector plant"] == 200
+    assert "connector lab" not in config.reserved
 
 
 @pytest.mark.parametrize("name", ["Office", "off-ice", "1", "a" * 19, ""])

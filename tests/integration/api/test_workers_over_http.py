@@ -230,6 +230,22 @@ def test_workers_filter_finds_the_runs_of_one_machine(api: ApiClient, job: Job) 
         assert api.get(path, worker="host", state="DEAD").json["items"] == []
 
 
+def test_workers_filter_excludes_delayed_runs_which_no_worker_has_received(api: ApiClient, job: Job) -> None:
+    assert api.post({"delay_seconds": 7200}, f"/v1/jobs/{job.id}/run").status == 202
+    api.caller = READER
+    assert len(api.get("/v1/runs", state="QUEUED").json["items"]) == 1
+    assert api.get("/v1/runs", state="QUEUED", worker="host-7").json["items"] == []
+
+
+def test_workers_filter_examines_more_runs_than_the_page_has(api: ApiClient, job: Job) -> None:
+    for number, name in enumerate(("host-7", *["host-8"] * 20)):
+        dead = run(job, RunState.DEAD, after=60 * number, error="no paper", callback_hash="h" * 64, worker=name)
+        recorded(api, dead)
+    api.caller = READER
+    found = api.get("/v1/runs", state="DEAD", worker="host-7", limit="5").json
+    assert ([each["worker"] for each in found["items"]], found["next_cursor"]) == (["host-7"], None)
+
+
 def test_workers_filter_includes_runs_that_another_worker_has_repeated(api: ApiClient, job: Job) -> None:
     first = varied(run(job, RunState.RETRYING), callback_hash="h" * 64, worker="host-7")
     again = varied(waiting_run(job, attempt=3), earlier=attempts_of(first)[-1:], worker="host-8")

@@ -50,6 +50,7 @@ def start(state: BreakerState, now: float, run: str = "a", token: str = "t", dra
         (Failed("", code="http.302", retryable=False), Verdict.REJECTS),
         (Failed("", code="bad_template", retryable=False), Verdict.NOTHING),
         (Failed("", code="secrets_unavailable"), Verdict.NOTHING),
+        (Failed("", code="connector_unavailable"), Verdict.NOTHING),
         (Failed("", code="TooManyRequestsException"), Verdict.FAILS),
         (Failed("", code="AccessDenied", retryable=False), Verdict.NOTHING),
         (Failed("", code="ValueError", forbidden=True), Verdict.REJECTS),
@@ -137,6 +138,7 @@ def test_breaker_opens_twice_as_long_after_each_failed_probe_up_to_a_quarter_of_
     [
         (Breaker(None, 3, 60), job("", target=HttpTarget("https://API.example.com:8443/x?y")), "api.example.com"),
         (Breaker(None, 3, 60), job("", target=HttpTarget(f"https://{'a' * 200}.example.com")), "a" * 128),
+        (Breaker(None, 3, 60), job("", target=HttpTarget("https://erp.corp/x", via="office")), "erp.corp_via_office"),
         (Breaker("crm-{{payload.region}}", 3, 60), job("", payload={"region": "eu"}), "crm-eu"),
     ],
 )

@@ -170,6 +170,18 @@ def test_connector_whose_function_fails_is_retryable_and_its_error_is_for_operat
     assert "s3cr3t" not in outcome.detail
 
 
+@pytest.mark.parametrize("shown", [0, 1, 30, 60])
+def test_connector_error_for_operators_is_cut_without_leaving_a_part_of_a_secret(call, via, client, secrets, shown):
+    secrets.known["acme", "api-key"] = "s3cr3t-" + "k" * 60
+    told = (b"x" * (500 - len("Unhandled: ") - shown) + b"s3cr3t-" + b"k" * 60).decode()
+    for failure, answer in (("Unhandled", told), ("", orjson.dumps({"status": told, "body": ""}).decode())):
+        client.failure, client.answer = failure, answer.encode()
+        outcome, _ = call(by=via, headers=(("Authorization", "Bearer {{secret:api-key}}"),))
+        assert outcome.code == "connector_unavailable"
+        assert "s3" not in outcome.detail
+        assert len(outcome.detail) < 600
+
+
 @pytest.mark.parametrize("answer", [b"", b"null", b"[]", b"{}", b'{"status": 200, "body": "%"}'])
 def test_connector_with_an_answer_that_is_none_is_retryable(call, via, client, answer):
     client.answer = answer

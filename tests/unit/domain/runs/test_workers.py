@@ -100,6 +100,17 @@ def test_workers_with_an_attempt_in_progress_work_and_their_last_heartbeat_count
     assert (shown.seen_at, shown.status, shown.state) == (NOON + 40, WorkerStatus.WORKING, RunState.WAITING)
 
 
+def test_workers_are_listed_with_the_attempt_to_which_their_status_refers() -> None:
+    """The note is not renewed for a later attempt of the same worker."""
+    failed = Attempt(1, NOON, NOON + 100, AttemptOutcome.FAILED, "no paper", "printer", "host-7")
+    again = varied(waiting_run(CALLED, attempt=2), earlier=(failed,), worker="host-7", heartbeat_until=NOON + 100)
+    shown = listed(sighting(), again, NOON + 50)
+    assert (shown.attempt, shown.status) == (2, WorkerStatus.WORKING)
+    other = varied(again, worker="host-8")
+    shown = listed(sighting(), other, NOON + 50)
+    assert (shown.attempt, shown.status) == (1, WorkerStatus.SEEN)
+
+
 def test_workers_whose_heartbeat_is_overdue_are_silent() -> None:
     beaten = varied(WAITING, heartbeat_at=NOON + 40, heartbeat_until=NOON + 100, worker="host-7")
     assert listed(sighting(), beaten, NOON + 101).status is WorkerStatus.SILENT
@@ -132,7 +143,7 @@ def test_workers_that_reported_a_failure_are_not_silent() -> None:
 
 def test_workers_whose_run_has_expired_are_only_seen() -> None:
     shown = listed(sighting(), None, NOON + 5)
-    assert (shown.seen_at, shown.status, shown.state) == (NOON, WorkerStatus.SEEN, None)
+    assert (shown.seen_at, shown.status, shown.state, shown.attempt) == (NOON, WorkerStatus.SEEN, None, 1)
 
 
 def test_workers_name_alone_causes_no_write_of_a_heartbeat() -> None:

@@ -211,6 +211,7 @@ def test_targets_public_addresses_are_allowed(address):
         ("fd00:ec2::254", "cloud metadata"),
         ("fd00:ec2::254%eth0", "cloud metadata"),
         ("fec0::1", "private network"),
+        ("64:ff9b:1::8.8.8.8", "local NAT64"),
         ("ff02::1", "multicast"),
         ("2001:db8::1", "documentation"),
         ("3fff::1", "documentation"),

@@ -21,7 +21,7 @@ from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, millisecond, to_iso
 from duecourse.domain.jobs.job import MAX_OPEN_SECONDS, Breaker, Job
 from duecourse.domain.runs.rendering import as_key
 from duecourse.domain.runs.states import Running
-from duecourse.domain.targets.targets import Failed, HttpTarget, Outcome
+from duecourse.domain.targets.targets import CONNECTOR_UNAVAILABLE, Failed, HttpTarget, Outcome
 from duecourse.domain.targets.template import TemplateError
 from duecourse.gates.gate import SPREAD_SECONDS, At, CallEnd, Gate, Note, Pass, Starting, Write, replacing, share_of
 from duecourse.limits import MAX_DELAY_SECONDS
@@ -37,8 +37,9 @@ FIRST_OPEN_SECONDS = 60
 """If the first probe after an operator's hold fails, the breaker opens for twice this time (seconds)."""
 
 _COUNTED = re.compile(r"http\.(429|5\d\d)|timeout|connection|tls")
-_OWN_FAULTS = frozenset({"internal", "secrets_unavailable", "token_unavailable", "tasks_unavailable"})
-
+_OWN_FAULTS = frozenset(
+    {"internal", "secrets_unavailable", "token_unavailable", "tasks_unavailable", CONNECTOR_UNAVAILABLE}
+)
 
 BreakerWord = Literal["closed", "open", "half_open"]
 
@@ -174,13 +175,16 @@ class BreakerGate(Gate[Breaker, BreakerState]):
     not_recorded = Note("breaker_not_changed", {}, alarming=True)
 
     def key(self, limit: Breaker, job: Job) -> str:
-        """Return the rendered key: by default the host of the target's URL."""
+        """Return the rendered key: by default the host of the target's URL, and its connector. Networks of different
+        connectors may use the same names and addresses.
+        """
         if limit.key is not None:
             return super().key(limit, job)
-        host = urlsplit(job.target.url).hostname if isinstance(job.target, HttpTarget) else None
-        if host is None:
-            raise TemplateError("the circuit breaker needs a key, because the target is not an HTTP endpoint")
-        return as_key(host)
+        match job.target:
+            case HttpTarget(url=url, via=via) if host := urlsplit(url).hostname:
+                return as_key(host if via is None else f"{host} via {via}")
+            case _:
+                raise TemplateError("the circuit breaker needs a key, because the target is not an HTTP endpoint")
 
     def reads_limit(self, outcome: Outcome | None) -> bool:
         """Return whether the call failed: only then does the limit matter."""

@@ -107,7 +107,7 @@ class Handler:
     def _report(self, run: WorkerRun, token: str, report: Report) -> bool:
         """Report to the API. Returns whether the message can be deleted."""
         try:
-            persistently(lambda: self.name.told(lambda name: self._tell(run, token, report, name)), self.pause)
+            persistently(lambda: self.name.reported(lambda name: self._tell(run, token, report, name)), self.pause)
         except ApiUnreachableError as error:
             log.error("run %s: the result was not reported, so the run will be processed again: %s", run.run_id, error)  # noqa: TRY400
             return False

@@ -96,7 +96,7 @@ class Keeper:
                 send = partial(
                     self._client.heartbeat_run, self._run.run_id, self._run.token, progress=progress, note=note
                 )
-                answer = self._name.told(lambda name: send(worker=name))
+                answer = self._name.reported(lambda name: send(worker=name))
             except ApiUnreachableError as error:
                 log.warning("run %s: no heartbeat: %s", self._run.run_id, error)
                 self._rhythm = self._rhythm.unheard(self._clock())

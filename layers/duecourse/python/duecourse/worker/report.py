@@ -63,7 +63,7 @@ class WorkerName:
             raise ValueError(f"name must be up to {NAME_CHARACTERS} letters (A-Z, a-z), digits or _ . : / @ = + -")
         self._name = name or None
 
-    def told(self, call: Callable[[str | None], T]) -> T:
+    def reported(self, call: Callable[[str | None], T]) -> T:
         """Return the result of a report that `call` sends with the name. If the stage is older and does not know the
         field, send it again without a name, and also all later reports.
         """

@@ -67,7 +67,12 @@ _BEGUN = tuple(state for state in RunState if state is not RunState.QUEUED)
 
 
 RUN_WORKER = line_parameter(
-    "RunWorker", "Only runs that have an attempt for which this pull worker reported.", MAX_WORKER, "host-7"
+    "RunWorker",
+    "Only runs that have an attempt for which this pull worker reported. A run whose worker died before a heartbeat "
+    "was stored has no name, so set `heartbeat_seconds`. Names of earlier attempts are omitted if the record "
+    "has no room.",
+    MAX_WORKER,
+    "host-7",
 )
 
 

@@ -27,8 +27,8 @@ class WorkerAnswer(TypedDict):
         WorkerStatus,
         Field(
             description="`working`: its attempt of the run is in progress. `silent`: a heartbeat or the completion of "
-            "this attempt is overdue or did not arrive in time, and the worker did not report afterwards. `seen`: "
-            "neither."
+            "this attempt is overdue or did not arrive in time, and the worker was not noted afterwards; it may have "
+            "reported for another run. `seen`: neither."
         ),
     ]
     seen_at: Annotated[
@@ -37,7 +37,7 @@ class WorkerAnswer(TypedDict):
     ]
     run_id: Annotated[RunId, Field(description="The run for which it reported when it was last noted.")]
     job_id: JobId
-    attempt: Annotated[int, Field(ge=1, description="The attempt for which it reported.")]
+    attempt: Annotated[int, Field(ge=1, description="The attempt to which `status` refers.")]
     run_state: Annotated[RunState | None, Field(description="The state of the run; null if its record has expired.")]
 
 
@@ -82,6 +82,6 @@ def _document(worker: ListedWorker) -> dict[str, object]:
         "seen_at": millisecond(worker.seen_at),
         "run_id": noted.run_id,
         "job_id": parse_run_id(noted.run_id).job_id,
-        "attempt": noted.attempt,
+        "attempt": worker.attempt,
         "run_state": None if worker.state is None else worker.state.value,
     }

@@ -50,7 +50,7 @@ class Wanted:
     issuer: str | None
     """The issuer of the tokens; None if the stage has users of its own, or none."""
     reserved: Mapping[str, int] = field(default_factory=dict)
-    """The reserved concurrency by function (`tick`). Functions that reserve nothing are omitted."""
+    """The reserved concurrency by function (`tick`, `connector office`). Functions that reserve nothing are omitted."""
     most_concurrent: int
     """The maximum number of concurrent executions of the lanes, and the reserved ones."""
     account_concurrency: int
@@ -246,7 +246,7 @@ def _problem_of_concurrency(wanted: Wanted, found: Found, clients: Clients) -> s
     held = {
         name: functions.get_function_concurrency(FunctionName=found.outputs[output])
         for name in wanted.reserved
-        if found.outputs is not None and (output := f"{name.capitalize()}Function") in found.outputs
+        if found.outputs is not None and (output := _output(name)) in found.outputs
     }
     return problem_of_concurrency(
         wanted,
@@ -254,6 +254,11 @@ def _problem_of_concurrency(wanted: Wanted, found: Found, clients: Clients) -> s
         quota=limit["ConcurrentExecutions"],
         unreserved=limit["UnreservedConcurrentExecutions"],
     )
+
+
+def _output(name: str) -> str:
+    """Return the output with a function's name: `TickFunction`, `ConnectorOfficeFunction`."""
+    return f"{''.join(map(str.capitalize, name.split()))}Function"
 
 
 def problem_of_concurrency(wanted: Wanted, held: Mapping[str, int], *, quota: int, unreserved: int) -> str | None:

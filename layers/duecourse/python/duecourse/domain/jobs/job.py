@@ -236,7 +236,10 @@ class Breaker:
 
     key: Annotated[
         str | None,
-        Doc("Attempts with the same key share the breaker. A template. Default: the host of an HTTP target."),
+        Doc(
+            "Attempts with the same key share the breaker. A template. Default: the host of an HTTP target, and its "
+            "connector."
+        ),
         Key(),
         Default(None),
     ]

@@ -95,28 +95,30 @@ class WorkerStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ListedWorker:
-    """A worker in a list: its last report (UTC seconds), and the attempt of the run in its note. `state` is that of the
-    run; None if the run has no record.
+    """A worker in a list: its last report (UTC seconds), and the status of the attempt of the run in its note, or of a
+    later attempt of this run. `state` is that of the run; None if the run has no record.
     """
 
     sighting: Sighting
     seen_at: float
+    attempt: int
     status: WorkerStatus
     state: RunState | None
 
 
 def listed(sighting: Sighting, run: Run | None, now: float) -> ListedWorker:
     """Return the worker of a note. `run` is the record of its run."""
-    seen_at, status = sighting.at, WorkerStatus.SEEN
+    seen_at, number, status = sighting.at, sighting.attempt, WorkerStatus.SEEN
     if run is not None and (attempt := _attempt(sighting, run)) is not None:
-        if isinstance(run, Running | Waiting) and attempt.number == run.attempt:
+        number = attempt.number
+        if isinstance(run, Running | Waiting) and number == run.attempt:
             if run.callback is not None and run.callback.worker == sighting.name:
                 seen_at = max(seen_at, run.callback.heartbeat_at or 0.0)
             overdue = run.deadlines is not None and run.deadlines.next < now
             status = WorkerStatus.SILENT if overdue else WorkerStatus.WORKING
         elif attempt.code in OVERDUE_CODES and (attempt.ended_at is None or attempt.ended_at > seen_at):
             status = WorkerStatus.SILENT
-    return ListedWorker(sighting, seen_at, status, None if run is None else run.state)
+    return ListedWorker(sighting, seen_at, number, status, None if run is None else run.state)
 
 
 def _attempt(sighting: Sighting, run: Run) -> Attempt | None:

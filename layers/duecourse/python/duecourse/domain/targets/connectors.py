@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 
 from duecourse.domain.targets.http import not_public
@@ -97,10 +97,12 @@ def network_problem(cidr: str, *, loopback: bool = False) -> str | None:
         network = ip_network(cidr)
     except ValueError:
         return "must be a network such as 10.20.0.0/16, without bits after its prefix"
+    if isinstance(network, IPv6Network) and network.network_address.ipv4_mapped is not None:
+        return "must be written as an IPv4 network"  # to which _plain changes each address of it
     for address in (network.network_address, network.broadcast_address):
-        what = not_public(_plain(str(address)))
+        what = not_public(address)
         if what is not None and what not in _IN_NETWORKS and not (loopback and what == "loopback"):
-            return f"must not contain addresses that no connector calls ({what})"
+            return f"must not begin or end with an address that no connector calls ({what})"
     return None
 
 

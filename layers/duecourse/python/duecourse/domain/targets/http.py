@@ -47,7 +47,7 @@ _GLOBAL_V6 = IPv6Network("2000::/3")
 _NOT_PUBLIC_V6 = tuple((IPv6Network(network), what) for network, what in (
     ("::/128", "unspecified"),
     ("::1/128", "loopback"),
-    ("64:ff9b:1::/48", "private network"),
+    ("64:ff9b:1::/48", "local NAT64"),  # it has an IPv4 address at a place that its network chooses
     ("100::/64", "discard"),
     ("2001::/32", "tunnel"),  # Teredo: it contains the IPv4 address of the client, behind its NAT
     ("2001::/23", "protocol assignments"),

@@ -258,8 +258,8 @@ class RunSearch:
         page = FoundRuns((), None)
         if before is None or not (before.delayed and delayed):
             page, before = self._recorded(tenant, wanted, limit, before, job_id, tag), None
-        sifted = wanted.error is not None or wanted.caught_up or wanted.discarded
-        if page.following is not None or not delayed or sifted:
+        never_delayed = wanted.error is not None or wanted.worker is not None or wanted.caught_up or wanted.discarded
+        if page.following is not None or not delayed or never_delayed:
             return page
         left = limit - len(page.found)
         rest = self._delayed(tenant, wanted, max(left, 1), before, tag, charge)
@@ -304,7 +304,7 @@ class RunSearch:
         tag: str | None,
     ) -> FoundRuns:
         """Return a page of the runs that have a record."""
-        sifts = wanted.error is not None or wanted.caught_up or tag is not None
+        sifts = wanted.error is not None or wanted.worker is not None or wanted.caught_up or tag is not None
         reading = max(limit, EXAMINED) if sifts else limit
         until = None if wanted.until is None else StateMark(wanted.until, "")
         marks = [mark for mark in (until, before) if mark is not None]

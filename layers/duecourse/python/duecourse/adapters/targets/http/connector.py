@@ -19,9 +19,12 @@ from duecourse.domain.targets.targets import CONNECTOR_UNAVAILABLE, Connector, C
 from duecourse.ports import Call
 
 _MARGIN_SECONDS = 0.5
-"""The connector has this much less time than the worker, at most a tenth of it. So its answer arrives before the worker
-stops to wait, and says what took too long.
+"""The connector has this much less time than the worker, at most a tenth of it, so that its answer arrives before the
+worker stops waiting.
 """
+
+_DETAIL_BYTES = 500
+"""The maximum size of an error in the log."""
 
 _MAYBE = "; the call may still take effect"
 
@@ -71,7 +74,8 @@ class _Through:
         try:
             answer = answer_of(orjson.loads(body))
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            raise self._unavailable(request, f"sent no valid answer{_MAYBE}", f"{problem!r}"[:200]) from None
+            name = type(problem).__name__  # its message may have a part of a secret
+            raise self._unavailable(request, f"sent no valid answer{_MAYBE}", name) from None
         match answer:
             case Unanswered(code="timeout"):
                 raise TimeoutError
@@ -89,13 +93,15 @@ class _Through:
         with given["Payload"] as stream:
             body: bytes = stream.read()
         if word := given.get("FunctionError"):
-            raise self._unavailable(request, f"failed{_MAYBE}", f"{word}: {body[:500].decode(errors='replace')}")
+            raise self._unavailable(request, f"failed{_MAYBE}", f"{word}: {body.decode(errors='replace')}")
         return body
 
     def _unavailable(self, request: HttpRequest, said: str, detail: str) -> RequestError:
         """Return the error of a connector that did not answer. `said` is for tenants, and `detail` for operators: it is
         logged, so it must not contain the secrets of the request.
         """
-        text, shown = f"the connector {self.connector.name} {said}", Redaction(request.secrets).text(detail)
-        function = self.connector.function
+        whole = detail.encode(errors="replace")
+        part = whole[:_DETAIL_BYTES]
+        shown = Redaction(request.secrets).data(part, broken_off=part != whole).decode(errors="replace")
+        text, function = f"the connector {self.connector.name} {said}", self.connector.function
         return RequestError(text, code=CONNECTOR_UNAVAILABLE, retryable=True, detail=f"{function}: {shown}")
