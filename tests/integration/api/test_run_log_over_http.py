@@ -113,11 +113,11 @@ def test_run_log_of_one_attempt_is_read_alone(api: ApiClient, job: Job) -> None:
     assert [api.get(LOG, attempt=number).json["open"] for number in "12"] == [False, True]
 
 
-def test_run_log_has_ended_a_minute_after_its_run(api: ApiClient, job: Job) -> None:
+def test_run_log_has_ended_half_a_minute_after_its_run(api: ApiClient, job: Job) -> None:
     recorded(api, run(job, RunState.SUCCEEDED))
-    api.clock.set(NOON + 12.5 + 59.9)
+    api.clock.set(NOON + 12.5 + 29.9)
     assert api.get(LOG).json["open"] is True
-    api.clock.set(NOON + 12.5 + 60)
+    api.clock.set(NOON + 12.5 + 30)
     assert api.get(LOG).json["open"] is False
 
 

@@ -86,7 +86,7 @@ def get_run_log(api: Api, request: Request, parameters: Mapping[str, str]) -> An
     """Read the log of a run.
 
     Returns up to four portions (64 KB each) of the log, oldest attempt first. To continue, send `after`. The log is
-    complete when `more` and `open` are false. `open` is false when the run has ended more than a minute ago.
+    complete when `more` and `open` are false. `open` is false when the run has ended more than 30 seconds ago.
     """
     query, run_id = RunLogQuery.of(request), run_id_in(parameters)
     run = api.runs.get(request.tenant, run_id)

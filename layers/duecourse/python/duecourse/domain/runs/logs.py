@@ -24,9 +24,9 @@ MAX_DELIVERIES = 10
 
 KEEP_SECONDS = 15
 """The time (seconds) that a worker must have left to store a log: the store can need 12 s to reject it."""
-LATE_SECONDS = KEEP_SECONDS + CLOCKS_DIFFER_SECONDS + 35
+LATE_SECONDS = KEEP_SECONDS + CLOCKS_DIFFER_SECONDS + 5
 """How long after the end of an attempt its log may still change: the log of a function is stored after the end is
-recorded and its effects are written (35 s are ample), requests may be in progress, and clocks differ.
+recorded and its effects are written (usually within 5 s), requests may be in progress, and clocks differ.
 """
 
 CLOSING_LINE = (
