@@ -39,6 +39,25 @@ def test_for_each_results_become_a_manifest_that_later_steps_read(world: Workflo
     assert answers.payloads[f"report.{INSTANT}"] == {"count": 2, "succeeded": 2, "failed": 0, "items": rows}
 
 
+def test_for_each_manifest_counts_items_whose_records_have_expired_as_they_ended(world: WorkflowWorld) -> None:
+    answers = with_items(world, list("abcd"))
+    answers.failing = {1, 3}
+    world.begin(listed_graph(max_failed=1), END)
+    answers.failing = set()
+    for index in (0, 3):
+        world.delete_record("load", f"{INSTANT}.i{index}")
+    world.redrive("load")
+    world.until(END + 120)
+    manifest = {"count": 4, "succeeded": 3, "failed": 1}
+    run = world.run("load")
+    assert run is not None
+    assert run.result.items() >= manifest.items()  # type: ignore[attr-defined]
+    rows = [{**row, "run_id": None} for row in run.result["items"]]  # type: ignore[index, attr-defined]
+    assert rows[0] == {"index": 0, "run_id": None, "state": "SUCCEEDED", "result": None, "expired": True}
+    assert rows[1] == {"index": 1, "run_id": None, "state": "SUCCEEDED", "result": {"of": 1}}
+    assert rows[3] == {"index": 3, "run_id": None, "state": "DEAD", "result": None, "expired": True}
+
+
 def test_for_each_of_an_empty_list_succeeds_at_once_with_an_empty_manifest(world: WorkflowWorld) -> None:
     answers = with_items(world, [], report="{{upstream.load.result}}")
     world.begin(listed_graph(), END)

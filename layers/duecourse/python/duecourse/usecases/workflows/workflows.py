@@ -381,7 +381,7 @@ class Workflows:
         state = self._known(message, graph)
         if state.outcome is WorkflowOutcome.DONE and graph.items is not None:
             records = self._records(message, graph, list(range(len(graph.steps))))
-            return Evaluation(state.outcome, result=manifest(graph, run_of(message, graph), records))
+            return Evaluation(state.outcome, result=manifest(graph, run_of(message, graph), state.ends, records))
         if state.outcome is not WorkflowOutcome.FAILED:
             return Evaluation(state.outcome)
         own = numbers_in(state.ends.failed & ~graph.may_fail & ~graph.carried_over.any)
