@@ -30,6 +30,7 @@ from duecourse.domain.runs.states import RunIdentity, RunState
 from duecourse.domain.targets.targets import Execution, ExecutionService, Failed, Outcome, Returned
 from duecourse.ports import Call
 from tests.support import emulators
+from tests.support.for_each import listed_graph, with_items
 from tests.support.jobs import NOON, job
 from tests.support.tables import Tables
 from tests.support.tenants import Dies, dying, place
@@ -272,6 +273,20 @@ def test_erased_tenants_export_has_everything_of_the_tenant(site: Site, tmp_path
     assert "s3cr3t" not in "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
     assert json.loads((folder / "export.json").read_text()) == summary
     assert export(site.place(), folder)["counts"] == summary["counts"], "an export can be repeated into its folder"
+
+
+def test_erased_tenants_items_of_a_list_are_exported_and_erased(site: Site, tmp_path: Path) -> None:
+    world = WorkflowWorld(site.tables)
+    site = replace(site, world=world)
+    with_items(world, ["x", {"id": "y"}])
+    world.begin(listed_graph(), NOON + 200)
+    folder = tmp_path / "export"
+    export(site.place("default"), folder)
+    graphs = [json.loads(line)["graph"] for line in (folder / "workflows.ndjson").read_text().splitlines()]
+    assert [graph["items"]["values"] for graph in graphs if "items" in graph] == [['"x"', '{"id": "y"}']]
+    assert [key for key in site.items("default") if key[0] == "JOB#default#load" and key[1].startswith("GRAPH#")]
+    assert erase(site.place("default"), by="olga")["state"] == "erased"
+    assert site.items("default") == []
 
 
 def test_erased_tenants_export_into_a_folder_with_other_files_is_refused(site: Site, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from duecourse.domain.workflows.graph import Graph
 from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.ports import Call
 from duecourse.stores.keys import RUN_PREFIX, job_key
+from duecourse.stores.table import Delete, Table
 from duecourse.usecases.runs.requests import RunRequest
 from tests.support.tables import Tables
 from tests.support.workflows import add_workflow
@@ -65,7 +66,7 @@ class WorkflowWorld(World):
     def delete_record(self, job_id: str, local: str = INSTANT) -> None:
         """Delete the record of a run."""
         key = job_key("default", job_id, RUN_PREFIX + local)
-        self.tables.client.delete_item(TableName=self.tables.runs, Key=key)
+        self.tables.both().write(Delete(Table.RUNS, key))
 
     def called(self) -> list[str]:
         """The jobs that were called, in order."""

@@ -4,10 +4,13 @@ from hashlib import sha256
 
 import pytest
 
+from duecourse.checks.tenants import tenant_of
 from duecourse.domain.ids import RunName
 from duecourse.domain.workflows.graph import ForEach, Graph, Rule, Step, StepOutcome
 from duecourse.domain.workflows.items import items_graph
 from duecourse.domain.workflows.results import MAX_TAKEN_BYTES
+from duecourse.stores.keys import GRAPH_PREFIX, job_key
+from duecourse.stores.table import Table
 from duecourse.stores.workflows import WorkflowStore
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON
@@ -27,6 +30,25 @@ def test_for_each_graph_keeps_the_values_of_its_items(any_tables: Tables, store:
     graph = items_graph(STEP, [1, "two", {"three": [3.5, None]}], "Europe/Berlin")
     ref = store.put_graph("default", "load", graph, expires_at=LATER)
     assert any_tables.workflows(SettableClock(NOON)).graph("default", ref) == graph
+
+
+def test_for_each_graph_is_in_the_table_of_runs_which_no_maintenance_scans(
+    any_tables: Tables, store: WorkflowStore
+) -> None:
+    both, graph = any_tables.both(SettableClock(NOON)), items_graph(STEP, ["a", "b"], "UTC")
+    ref = store.put_graph("default", "load", graph, expires_at=LATER)
+    key = job_key("default", "load", GRAPH_PREFIX + ref.graph)
+    assert both.get(Table.JOBS, key) is None
+    item = both.get(Table.RUNS, key)
+    assert item is not None
+    assert item["expires_at"] == {"N": str(LATER)}
+    assert tenant_of(key["PK"]["S"], key["SK"]["S"]) == "default"
+    definition = Graph((STEP,))
+    ref = store.put_graph("default", "nightly", definition)
+    key = job_key("default", "nightly", GRAPH_PREFIX + ref.graph)
+    assert both.get(Table.RUNS, key) is None
+    assert both.get(Table.JOBS, key) is not None
+    assert any_tables.workflows(SettableClock(NOON)).graph("default", ref) == definition
 
 
 def test_for_each_largest_list_fits_into_an_item_of_the_table(any_tables: Tables, store: WorkflowStore) -> None:

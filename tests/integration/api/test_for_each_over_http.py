@@ -66,6 +66,21 @@ def test_for_each_faults_name_the_field_and_the_remedy(
     assert said in found[place], found
 
 
+def test_for_each_is_limited_to_a_hundred_steps_of_a_workflow(desk: Desk) -> None:
+    steps = {f"load-{index}": SECOND for index in range(101)}
+    answer = desk.put({"schedule": None, "jobs": {"list": FIRST} | steps})
+    assert (answer.status, answer.errors) == (
+        422,
+        {
+            "/jobs/load-100/for_each": (
+                "is one of 101 steps with for_each; at most 100 are allowed, so move some to another workflow"
+            )
+        },
+    )
+    del steps["load-100"]
+    assert desk.put({"schedule": None, "jobs": {"list": FIRST} | steps}).status == 201
+
+
 def test_for_each_items_are_shown_as_steps_of_the_run_of_their_step(desk: Desk) -> None:
     items = [{"id": "a"}, {"id": "b"}]
     seen: list[Any] = []

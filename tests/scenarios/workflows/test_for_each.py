@@ -4,9 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call
+from duecourse.stores.keys import GRAPH_PREFIX, job_key
+from duecourse.stores.table import Table
+from duecourse.usecases.workflows.workflows import KEPT_LONGER_DAYS
 from tests.support.for_each import item, item_ids, listed_graph, with_items
 from tests.support.jobs import NOON
 from tests.support.workflow_world import INSTANT, WorkflowWorld
@@ -37,6 +41,38 @@ def test_for_each_results_become_a_manifest_that_later_steps_read(world: Workflo
         for index in range(2)
     ]
     assert answers.payloads[f"report.{INSTANT}"] == {"count": 2, "succeeded": 2, "failed": 0, "items": rows}
+
+
+def test_for_each_manifest_counts_items_whose_records_have_expired_as_they_ended(world: WorkflowWorld) -> None:
+    answers = with_items(world, list("abcd"))
+    answers.failing = {1, 3}
+    world.begin(listed_graph(max_failed=1), END)
+    answers.failing = set()
+    for index in (0, 3):
+        world.delete_record("load", f"{INSTANT}.i{index}")
+    world.redrive("load")
+    world.until(END + 120)
+    manifest = {"count": 4, "succeeded": 3, "failed": 1}
+    run = world.run("load")
+    assert run is not None
+    assert run.result.items() >= manifest.items()  # type: ignore[attr-defined]
+    rows = [{**row, "run_id": None} for row in run.result["items"]]  # type: ignore[index, attr-defined]
+    assert rows[0] == {"index": 0, "run_id": None, "state": "SUCCEEDED", "result": None, "expired": True}
+    assert rows[1] == {"index": 1, "run_id": None, "state": "SUCCEEDED", "result": {"of": 1}}
+    assert rows[3] == {"index": 3, "run_id": None, "state": "DEAD", "result": None, "expired": True}
+
+
+def test_for_each_items_are_kept_as_long_as_the_ends_of_the_step(world: WorkflowWorld) -> None:
+    with_items(world, ["x", "y"])
+    world.begin(listed_graph(), END)
+    run = world.run("load")
+    assert run is not None
+    key = job_key("default", "load", f"{GRAPH_PREFIX}{run.items}")
+    item = world.tables.both().get(Table.RUNS, key)
+    assert item is not None
+    assert run.expires_at is not None
+    later = int(item["expires_at"]["N"]) - run.expires_at
+    assert 0 <= later - KEPT_LONGER_DAYS * DAY_SECONDS <= 3600, "the record of a run in progress includes its deadline"
 
 
 def test_for_each_of_an_empty_list_succeeds_at_once_with_an_empty_manifest(world: WorkflowWorld) -> None:

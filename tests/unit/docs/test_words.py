@@ -86,6 +86,15 @@ def test_words_of_the_documentation_stay_below_the_limit() -> None:
     assert sum(counted.values()) <= MOST_WORDS, sorted(counted.items(), key=lambda each: -each[1])[:10]
 
 
+def test_words_in_rows_of_tables_are_below_the_heading_of_their_table() -> None:
+    def rowless(page: str) -> list[str]:
+        code = re.sub(r"^ *```.*?^ *```$", "", page, flags=re.MULTILINE | re.DOTALL)
+        blocks = re.findall(r"(?:^ *\|.*\n?)+", code, flags=re.MULTILINE)
+        return [block for block in blocks if not re.match(r".*\n *\|[ :|-]+\n", block)]
+
+    assert {name: found for name, page in PAGES.items() if (found := rowless(page))} == {}
+
+
 @pytest.mark.parametrize(
     "term",
     [

@@ -1,4 +1,4 @@
-"""Workflow graphs in the jobs table, and outcomes of steps in the runs table."""
+"""Graphs of workflows in the jobs table; graphs of items and outcomes of steps in the runs table."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ HASH_CHARACTERS = 24
 class WorkflowStore:
     """The graphs of workflows and the outcomes of their steps.
 
-    A graph is the item `JOB#<tenant>#<workflow>/GRAPH#<hash>` (compressed JSON) in the jobs table. The outcomes of
+    A graph is the item `JOB#<tenant>#<workflow>/GRAPH#<hash>` (compressed JSON) in the jobs table. The graph of a
+    step's items, which may have 340 KB, is in the runs table, because maintenance scans the jobs table. The outcomes of
     steps are the items `ENDS#<tenant>#<workflow>#<instant><suffix>#<part>/ENDS` in the runs table. Such an item has an
     attribute for each step that has ended: the name is the number of the step, the value has the round and rank of its
     end (`domain.workflows.graph.entry`). The `again` attribute is set after an end was withdrawn in this run.
@@ -68,22 +69,24 @@ class WorkflowStore:
         return self._remembered(tenant, ref)
 
     def _read_graph(self, tenant: str, ref: WorkflowRef) -> Graph:
-        item = self._tables.get(Table.JOBS, job_key(tenant, ref.workflow, GRAPH_PREFIX + ref.graph))
+        table = _table_of(ref)
+        item = self._tables.get(table, job_key(tenant, ref.workflow, GRAPH_PREFIX + ref.graph))
         if item is None:
             raise GraphMissingError(f"graph {ref} of tenant {tenant} no longer exists")
         return from_document(Graph, orjson.loads(gzip.decompress(b64decode(values.text(item, "graph")))))
 
     def ref_of(self, workflow: str, graph: Graph) -> WorkflowRef:
         """Return the reference under which the graph is stored."""
-        return WorkflowRef(workflow, sha256(_text(graph)).hexdigest()[:HASH_CHARACTERS])
+        digest = sha256(_text(graph)).hexdigest()[:HASH_CHARACTERS]
+        return WorkflowRef(workflow, digest, of_items=graph.items is not None)
 
     def put_graph(self, tenant: str, workflow: str, graph: Graph, *, expires_at: int | None = None) -> WorkflowRef:
         """Store a graph and return its reference. Without `expires_at`, the expiry of an existing graph is removed."""
         ref, text = self.ref_of(workflow, graph), _text(graph)
         packed = b64encode(gzip.compress(text, mtime=0)).decode()  # text: the fast JSON encoder does not accept bytes
         item = values.pack({"expires_at": expires_at, "graph": packed})
-        key = job_key(tenant, workflow, GRAPH_PREFIX + ref.graph)
-        self._tables.write(Put(Table.JOBS, key | item))
+        key, table = job_key(tenant, workflow, GRAPH_PREFIX + ref.graph), _table_of(ref)
+        self._tables.write(Put(table, key | item))
         return ref
 
     def expire_graph(self, tenant: str, ref: WorkflowRef, standing: Job | None, *, at: int) -> None:
@@ -212,6 +215,10 @@ class WorkflowStore:
         """Return the existing records of these runs. Strongly consistent."""
         keys = [job_key(tenant, run.job_id, RUN_PREFIX + run.local) for run in runs]
         return [run_item.from_item(item) for item in self._tables.get_many(Table.RUNS, keys, consistent=True)]
+
+
+def _table_of(ref: WorkflowRef) -> Table:
+    return Table.RUNS if ref.of_items else Table.JOBS
 
 
 def _text(graph: Graph) -> bytes:

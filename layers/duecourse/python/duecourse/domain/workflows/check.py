@@ -42,6 +42,9 @@ MAX_DIRECT = 1000
 MAX_DEPTH = 100
 """The maximum number of steps on a path."""
 
+MAX_LISTS = 100
+"""The maximum number of steps with for_each. Each has up to graph.MAX_ITEMS items."""
+
 MAX_MEETINGS = 2000
 """The maximum number of occurrences that are compared before `only` and `schedule` count as having none in common."""
 
@@ -75,6 +78,11 @@ def graph_faults(steps: Sequence[Step], budget: Budget) -> list[WorkflowFault]:
     edges = sum(len(step.after) for step in steps)
     if edges > MAX_EDGES:
         return [WorkflowFault(("jobs",), f"has {edges:,} edges; at most {MAX_EDGES:,} are allowed")]
+    lists = [step.id for step in steps if step.for_each is not None]
+    if len(lists) > MAX_LISTS:
+        most = f"at most {MAX_LISTS} are allowed, so move some to another workflow"
+        detail = f"is one of {len(lists):,} steps with for_each; {most}"
+        return [WorkflowFault(("jobs", lists[MAX_LISTS], "for_each"), detail)]
     faults = [*_bad_names(steps, budget), *_bad_rules(steps), *_too_wide(steps)]
     if faults:
         return faults

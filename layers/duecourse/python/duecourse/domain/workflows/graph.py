@@ -241,10 +241,13 @@ def own_job(workflow: str, step: str) -> str:
 
 
 class WorkflowRef(NamedTuple):
-    """The workflow and the graph of a run, as text `nightly@3f2a…`."""
+    """The workflow and the graph of a run, as text `nightly@3f2a…`. `of_items`: `workflow` is the job of a step, and
+    the graph has its items. Such a reference has no text form.
+    """
 
     workflow: str
     graph: str
+    of_items: bool = False
 
     def __str__(self) -> str:
         return f"{self.workflow}@{self.graph}"

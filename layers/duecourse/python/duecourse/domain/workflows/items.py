@@ -13,10 +13,10 @@ from typing import Any
 
 from duecourse.domain.ids import RunName
 from duecourse.domain.jobs.job import TIMED_GATES, Completion, Delivery, Job, JobSnapshot, Overlap, RetryPolicy
-from duecourse.domain.runs.states import Run, RunState, Succeeded
+from duecourse.domain.runs.states import Cancelled, Run, RunState, Succeeded
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.check import OWN_FAULTS
-from duecourse.domain.workflows.graph import Graph, Items, Step
+from duecourse.domain.workflows.graph import Graph, Items, Step, StepOutcome, StepOutcomes
 from duecourse.domain.workflows.results import Item
 
 
@@ -64,25 +64,28 @@ def as_starter(job: JobSnapshot, within_seconds: int) -> JobSnapshot:
     )
 
 
-def manifest(graph: Graph, of: RunName, records: Mapping[int, Run]) -> dict[str, Any]:
-    """Return the result of a step with items. `of` is its run, `records` are those of its items, by index. A result
-    above 2 KB is not part of it, only its size.
+def manifest(graph: Graph, of: RunName, ends: StepOutcomes, records: Mapping[int, Run]) -> dict[str, Any]:
+    """Return the result of a step with items. `of` is its run, whose items have these `ends`. `records` are those of
+    its items, by index; a missing one has expired. A result above 2 KB is not part of it, only its size.
     """
-    items = [_item(index, of, records.get(index)) for index in range(len(graph.steps))]
-    succeeded = sum(each["state"] == RunState.SUCCEEDED for each in items)
-    return {"count": len(items), "succeeded": succeeded, "failed": len(items) - succeeded, "items": items}
+    count = len(graph.steps)
+    items = [_item(index, of, ends.of(index), records.get(index)) for index in range(count)]
+    succeeded = ends.succeeded.bit_count()
+    return {"count": count, "succeeded": succeeded, "failed": count - succeeded, "items": items}
 
 
-def _item(index: int, of: RunName, run: Run | None) -> dict[str, Any]:
-    state = None if run is None else run.state.value
-    found: dict[str, Any] = {"index": index, "run_id": of.of_item(index).id, "state": state, "result": None}
+def _item(index: int, of: RunName, end: StepOutcome | None, run: Run | None) -> dict[str, Any]:
+    succeeded = end is StepOutcome.SUCCEEDED
+    failed = RunState.CANCELLED if isinstance(run, Cancelled) else RunState.DEAD
+    state = RunState.SUCCEEDED if succeeded else failed
+    found: dict[str, Any] = {"index": index, "run_id": of.of_item(index).id, "state": state.value, "result": None}
     match run:
+        case None:
+            found["expired"] = True
         case Succeeded() if run.result_bytes is None or (run.result_location is not None and run.result is not None):
             found["result"] = run.result
         case Succeeded():
             found["result_bytes"] = run.result_bytes
-        case None:
-            pass
         case _:
             found["code"] = run.code
     return found

@@ -153,7 +153,9 @@ def run_of(of: OfRun | RunIdentity, graph: Graph) -> RunName:
 
 def ref_around(step: OfRun) -> WorkflowRef:
     """Return the graph in which a run is a step. An item is a step of the run of its step."""
-    return read_ref(step.workflow or "") if step.name.item is None else WorkflowRef(step.job_id, step.items or "")
+    if step.name.item is None:
+        return read_ref(step.workflow or "")
+    return WorkflowRef(step.job_id, step.items or "", of_items=True)
 
 
 def ref_within(run: OfRun) -> WorkflowRef | None:
@@ -161,7 +163,7 @@ def ref_within(run: OfRun) -> WorkflowRef | None:
     if not run.is_workflow:
         return None
     if run.is_step:
-        return None if run.items is None else WorkflowRef(run.job_id, run.items)
+        return None if run.items is None else WorkflowRef(run.job_id, run.items, of_items=True)
     return None if run.workflow is None else read_ref(run.workflow)
 
 
@@ -196,7 +198,7 @@ class Payloads:
             raise ItemsError(f"{step.id} has no for_each in the graph of this run")
         records, workflow_payload = self._taken(step.for_each.items, run, graph)
         items = items_graph(step, listed(step.for_each, records, workflow_payload, self._stored), graph.timezone)
-        kept = (run.expires_at or int(self.parts.clock.now())) + GRAPH_KEPT_SECONDS
+        kept = kept_until(run, self.parts.clock.now())
         return self.parts.workflows.put_graph(run.tenant, run.job_id, items, expires_at=kept)
 
     def prepared(self, job: Job, run: Run) -> Prepared | Failed:
@@ -289,13 +291,15 @@ class Payloads:
 NAMED_FAILURES = 10
 """The maximum number of failed steps in the error of a workflow's run."""
 
-GRAPH_KEPT_SECONDS = 60 * DAY_SECONDS
-"""How much longer than the record of its run the graph of a run's items is kept (seconds): as long as other graphs
-(manage.GRAPH_KEPT_LONGER_DAYS).
+KEPT_LONGER_DAYS = 30
+"""How many days longer the outcome of a step, or the graph of its items, is kept than its record: a redrive needs the
+outcomes of all steps.
 """
 
-KEPT_LONGER_DAYS = 30
-"""How many days longer the outcome of a step is kept than its record: a redrive needs the outcomes of all steps."""
+
+def kept_until(run: Run, now: float) -> int:
+    """Return when the outcome of a step, or the graph of its items, may be removed (UTC seconds)."""
+    return (run.expires_at or int(now)) + KEPT_LONGER_DAYS * DAY_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,14 +378,16 @@ class Workflows:
         own = graph.parts_of(sum(1 << number for number in rounds))
         known = self.parts.workflows.read(of.tenant, name, own, with_run=False).ends
         parts = () if known.rounds else graph.parts
-        self.parts.workflows.withdraw(of.tenant, name, rounds, parts, expires_at=self._kept_until(record))
+        self.parts.workflows.withdraw(
+            of.tenant, name, rounds, parts, expires_at=kept_until(record, self.parts.clock.now())
+        )
 
     def _evaluation(self, message: RunMessage) -> Evaluation:
         graph = self._graph_within(message)
         state = self._known(message, graph)
         if state.outcome is WorkflowOutcome.DONE and graph.items is not None:
             records = self._records(message, graph, list(range(len(graph.steps))))
-            return Evaluation(state.outcome, result=manifest(graph, run_of(message, graph), records))
+            return Evaluation(state.outcome, result=manifest(graph, run_of(message, graph), state.ends, records))
         if state.outcome is not WorkflowOutcome.FAILED:
             return Evaluation(state.outcome)
         own = numbers_in(state.ends.failed & ~graph.may_fail & ~graph.carried_over.any)
@@ -443,7 +449,7 @@ class Workflows:
                 return messages.starts(state, state.to_start([number]))
             return [messages.evaluate()] if state.known.again else []
         of, own = run_of(run, graph), graph.part_of(number)
-        kept = self._kept_until(run)
+        kept = kept_until(run, self.parts.clock.now())
         store, end = self.parts.workflows, end_of(run)
         recorded = store.record_end(run.tenant, of, number, end, in_round=run.round, expires_at=kept)
         known, parts = recorded.ends, {own}
@@ -510,9 +516,6 @@ class Workflows:
         if ends.again and (more := graph.parts_of(again) - parts):
             ends = ends.joined(self.parts.workflows.read(of.tenant, name, more, with_run=False).ends)
         return ends
-
-    def _kept_until(self, run: Run) -> int:
-        return (run.expires_at or int(self.parts.clock.now())) + KEPT_LONGER_DAYS * DAY_SECONDS
 
     def _state(self, of: Run | RunMessage, graph: Graph, known: StepOutcomes) -> WorkflowState:
         return WorkflowState(graph, of.occurrence, of.suffix, known)
