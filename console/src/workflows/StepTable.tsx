@@ -39,6 +39,17 @@ export function StepTable({
           cell: (each) => (
             <>
               <Link href={each.run === null ? to.job(each.job_id) : to.run(each.run)}>{each.id}</Link>
+              {each.is_workflow && each.run !== null && (
+                <>
+                  {" "}
+                  <Link
+                    href={to.workflowRun(each.job_id, each.run.slice(each.job_id.length + 1))}
+                    ariaLabel={`Steps of ${each.id}`}
+                  >
+                    Steps
+                  </Link>
+                </>
+              )}
               {each.has_items && each.run !== null && (
                 <>
                   {" "}

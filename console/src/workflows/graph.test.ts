@@ -20,6 +20,7 @@ function step(id: string, after: string[], from: number | null = null, until: nu
     when: "all_success",
     waits_for: [],
     has_items: false,
+    is_workflow: false,
     attempts: 1,
     started_at: from === null ? null : iso(from),
     finished_at: until === null ? null : iso(until),

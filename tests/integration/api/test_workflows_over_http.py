@@ -286,8 +286,8 @@ def test_workflows_jobs_used_elsewhere_are_a_conflict(desk: Desk) -> None:
     assert (answer.status, kind(answer)) == (409, "workflow-conflict")
     assert answer.errors == {
         "/jobs/extract": "is a step of workflow nightly; remove it from that workflow first",
-        "/jobs/daily": "has its own schedule (@daily); set the schedule to null first",
-        "/jobs/nightly": "is a workflow; a step cannot be a workflow",
+        "/jobs/daily": "has its own schedule (@daily); set the schedule to null first, or add shared: true",
+        "/jobs/nightly": "has its own schedule (1 12 * * *); set the schedule to null first",
     }
 
 

@@ -10,7 +10,7 @@ from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readines
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.runs.transitions import may_run_again
 from duecourse.domain.workflows.check import workflow_fields
-from duecourse.domain.workflows.graph import Graph, StepOutcomes, end_of, numbers_in
+from duecourse.domain.workflows.graph import Graph, GraphRun, StepOutcomes, WorkflowRef, end_of, numbers_in
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.messages import MessageKind, RunMessage
 from duecourse.usecases.workflows.workflows import Evaluation, Found, WorkflowMessages
@@ -59,7 +59,8 @@ class WorkflowSteps:
         self.steps = [job("0 0 1 1 *", id=each.id, at=at, overlap=Overlap.ALLOW, retry=retry) for each in graph.steps]
         self.identity = RunIdentity("default", WORKFLOW, OCCURRENCE, OCCURRENCE, self.workflow.generation)
         self.of_run = replace(self.identity, workflow=f"{WORKFLOW}@g")
-        self.messages = WorkflowMessages(self.of_run, graph, EARLY, Constant())
+        inside = GraphRun(WorkflowRef(WORKFLOW, "g"), graph, self.of_run.name)
+        self.messages = WorkflowMessages(self.of_run, inside, EARLY, Constant())
 
     def run_number(self, message: RunMessage) -> int:
         """Which run a message is about: 0 for the workflow's."""

@@ -23,6 +23,7 @@ def step(number: int, state: Any) -> StepRun:
         when="all_success",
         waits_for=(),
         has_items=False,
+        is_workflow=False,
         attempts=1,
         started_at=None,
         finished_at=None,

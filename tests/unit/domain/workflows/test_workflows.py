@@ -135,10 +135,11 @@ def test_workflows_steps_must_exist_or_be_defined_and_have_no_schedule() -> None
     assert jobs({}, "extract", inline=("extract",)) == []
     assert jobs({"extract": job("")}, "extract") == []
     assert jobs({"extract": job("0 2 * * *")}, "extract") == [
-        ("has its own schedule (0 2 * * *); set the schedule to null first", True)
+        ("has its own schedule (0 2 * * *); set the schedule to null first, or add shared: true", True)
     ]
-    assert jobs({"other": job("", target=WorkflowTarget("x"))}, "other") == [
-        ("is a workflow; a step cannot be a workflow", True)
+    assert jobs({"other": job("", target=WorkflowTarget("x"))}, "other") == []
+    assert jobs({"other": job("@daily", target=WorkflowTarget("x"))}, "other") == [
+        ("has its own schedule (@daily); set the schedule to null first", True)
     ]
     assert jobs({}, "nightly") == [("is the workflow's own id; choose another id for the step", False)]
 

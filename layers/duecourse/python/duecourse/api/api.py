@@ -25,7 +25,7 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.tenants.rate import retry_after
-from duecourse.domain.workflows.graph import WorkflowRef, read_ref
+from duecourse.domain.workflows.graph import WorkflowRef, refs_of
 from duecourse.ports import GraphMissingError, PublicKeys, StageMetrics
 from duecourse.settings import ApiSettings
 from duecourse.usecases.jobs.calendars import Calendars
@@ -53,7 +53,7 @@ from duecourse.usecases.runs.skip_next import SkipNext
 from duecourse.usecases.runs.workers import WorkerList
 from duecourse.usecases.tenants import Limits, TenantClosedError
 from duecourse.usecases.workflows.manage import ManageWorkflows, Workflow, WorkflowDraft, steps_cost
-from duecourse.usecases.workflows.workflows import WorkflowRuns
+from duecourse.usecases.workflows.workflows import WorkflowRuns, jobs_of
 
 if TYPE_CHECKING:
     from duecourse.usecases.standby import Standby
@@ -346,29 +346,34 @@ def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) ->
     other steps start, and a redrive also restarts the workflow's run.
     """
     run = None if run_id is None else api.runs.get(request.tenant, unquote(run_id))
-    if run is not None and run.workflow is not None:
-        ref = read_ref(run.workflow)
-    elif isinstance(job.target, WorkflowTarget):
-        ref = WorkflowRef(job.id, job.target.graph)
-    else:
-        return request
-    store = api.workflows.parts.workflows
+    refs = [] if run is None else refs_of(run)
+    if not refs and isinstance(job.target, WorkflowTarget):
+        refs = [WorkflowRef(job.id, job.target.graph)]
+    for ref in refs:
+        _check_all(api, request, ref)
+    return replace(request, seen=job.version) if run is None and refs else request
+
+
+def _check_all(api: Api, request: Request, ref: WorkflowRef) -> None:
+    """Check a workflow and each of its jobs, including those of the workflows that are its steps."""
     try:
-        names = {ref.workflow, *store.graph(request.tenant, ref).of_jobs} - {job.id}
+        others = jobs_of(
+            api.workflows.parts.workflows,
+            request.tenant,
+            ref,
+            lambda jobs: request.budget.charge(steps_cost(jobs)),
+        )
     except GraphMissingError:
         detail = f"The jobs of the workflow {ref.workflow} cannot be checked, because its graph has expired"
         raise insufficient_scope(
             f"{detail}; the request requires the scope {WRITE} without a tag.", frozenset({WRITE})
         ) from None
-    request.budget.charge(steps_cost(len(names)))
-    others = store.jobs(request.tenant, sorted(names))
-    for each in others.values():
+    for each in others:
         what = (
             f"This request can start, stop or release steps of the workflow {ref.workflow}: the workflow and "
             "each of its jobs"
         )
         _check(request, each.tags, what, frozenset({WRITE}))
-    return replace(request, seen=job.version) if run is None else request
 
 
 def _job_named(parameters: Mapping[str, str]) -> str | None:

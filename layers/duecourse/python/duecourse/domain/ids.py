@@ -19,9 +19,10 @@ ID_PATTERN = r"[A-Za-z0-9_-]{1,64}"
 """
 ID_ERROR = "must be 1 to 64 letters (A-Z, a-z), digits, - or _"
 
-SUFFIX_PATTERN = r"(\.[mbf][A-Za-z0-9_-]{1,32})?(\.i[0-9]{1,3})?"
+SUFFIX_PATTERN = rf"(\.[mbf][A-Za-z0-9_-]{{1,32}})?(\.w{ID_PATTERN})?(\.i[0-9]{{1,3}})?"
 """The pattern for what a run id has after the instant (`RunName.suffix`)."""
 
+_WORKFLOW = ".w"
 _ITEM = ".i"
 
 _ID = re.compile(ID_PATTERN)
@@ -51,8 +52,9 @@ def from_basic(text: str) -> int:
 @dataclass(frozen=True, slots=True)
 class RunName:
     """The job and the nominal instant (UTC seconds) of a run. Manual runs have a suffix `.m…`, runs of backfills
-    `.b…`, or `.f…` if the backfill forces new idempotency keys. The run of one item of a list (`for_each`) has the
-    suffix of its step's run and then `.i` and the item's index.
+    `.b…`, or `.f…` if the backfill forces new idempotency keys. The run of a step whose job is shared has the suffix of
+    its workflow's run and then `.w` and the workflow's id. The run of one item of a list (`for_each`) has the suffix of
+    its step's run and then `.i` and the item's index.
 
     The other attributes are derived from these fields: `at` is the occurrence in the form of `to_basic`. `local` is the
     name within its job, which is part of the sort key of the run's record and sorts by occurrence. `id` is the run's
@@ -100,6 +102,17 @@ class RunName:
         """Return the name of the run of an item of this step's run."""
         return RunName(self.job_id, self.occurrence, f"{self.suffix}{_ITEM}{index}")
 
+    def of_step(self, job_id: str, *, shared: bool) -> RunName:
+        """Return the name of the run of a step of this workflow's run. `shared`: the job may be a step of several
+        workflows.
+        """
+        own = f"{_WORKFLOW}{self.job_id}" if shared else ""
+        return RunName(job_id, self.occurrence, self.suffix + own)
+
+    def of_workflow(self, workflow: str) -> RunName:
+        """Return the name of the run of the workflow to which this run of a step, or of an item of a step, belongs."""
+        return RunName(workflow, self.occurrence, self.whole.suffix.removesuffix(f"{_WORKFLOW}{workflow}"))
+
 
 def parse_run_id(text: str) -> RunName:
     """Parse a run id such as `nightly.20261121T064700Z`. Raises ValueError for any other form."""
@@ -139,15 +152,17 @@ class RunIdentity:
     - `at_once`: the maximum number of active runs of the run's backfill, which is then the limit of a concurrency key
       (`own_key`). None: the backfill has no such limit. The same for the items of a list.
     - `workflow`: the graph of a workflow's run and of the runs of its steps (`nightly@3f2a…`). The names of these runs
-      differ only in the job.
+      differ only in the job, except for shared jobs. If the workflow is itself a step, its graph follows those of the
+      outer workflows (`nightly@3f2a…/load@91bc…`).
     - `wait_priority`: the priority in the wait queue of its concurrency key (0 to 9), set when the run first starts or
       waits for the key.
     - `items_within`: set for a step that runs once for each item of a list, and for the runs of its items: the longest
       time (seconds) from the start of the step's run to the end of all items.
     - `items`: the hash of the graph of these items, once the step's run has started.
-    - `name`, `is_step`, `is_workflow`, `manual` follow from the other fields: the run's name, and whether this is the
-      run of a workflow's step, of a workflow, or a manual run (run now, backfill, by a workflow). Schedule changes do
-      not affect a manual run. The run of a step with items is both: its items are its steps.
+    - `name`, `is_step`, `is_workflow`, `has_items`, `manual` follow from the other fields: the run's name, and whether
+      this is the run of a workflow's step, of a workflow, of a step that runs once for each item, or a manual run (run
+      now, backfill, by a workflow). Schedule changes do not affect a manual run. The run of a step with items is also
+      that of a workflow: its items are its steps. So is the run of a workflow that is a step.
     """
 
     tenant: str
@@ -169,15 +184,26 @@ class RunIdentity:
     name: RunName = field(init=False, repr=False, compare=False)
     is_step: bool = field(init=False, repr=False, compare=False)
     is_workflow: bool = field(init=False, repr=False, compare=False)
+    has_items: bool = field(init=False, repr=False, compare=False)
     manual: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        workflow = None if self.workflow is None else self.workflow.partition("@")[0]
+        outer, _, own = ("", "", "") if self.workflow is None else self.workflow.rpartition("/")
+        is_own = own.partition("@")[0] == self.job_id
         object.__setattr__(self, "name", RunName(self.job_id, self.occurrence, self.suffix))
-        object.__setattr__(self, "is_step", workflow is not None and workflow != self.job_id)
-        has_items = self.items_within is not None and self.name.item is None
-        object.__setattr__(self, "is_workflow", workflow == self.job_id or has_items)
+        object.__setattr__(self, "is_step", bool(outer) or (bool(own) and not is_own))
+        object.__setattr__(self, "has_items", self.items_within is not None and self.name.item is None)
+        object.__setattr__(self, "is_workflow", is_own or self.has_items)
         object.__setattr__(self, "manual", bool(self.suffix) or self.is_step)
+
+    @property
+    def workflow_id(self) -> str | None:
+        """The id of the workflow of which this is a run, or to which the run of this step belongs."""
+        if self.workflow is None:
+            return None
+        outer, _, own = self.workflow.rpartition("/")
+        is_own = bool(outer) and own.partition("@")[0] == self.job_id
+        return (outer.rpartition("/")[2] if is_own else own).partition("@")[0]
 
 
 def _of_identity(name: str) -> Any:
@@ -205,6 +231,7 @@ class OfRun:
     requested_by: str | None = _of_identity("requested_by")
     correlation_id: str | None = _of_identity("correlation_id")
     workflow: str | None = _of_identity("workflow")
+    workflow_id: str | None = _of_identity("workflow_id")
     at_once: int | None = _of_identity("at_once")
     wait_priority: int = _of_identity("wait_priority")
     items_within: int | None = _of_identity("items_within")
@@ -213,4 +240,9 @@ class OfRun:
     run_id: str = _of_identity("name.id")
     is_step: bool = _of_identity("is_step")
     is_workflow: bool = _of_identity("is_workflow")
+    has_items: bool = _of_identity("has_items")
     manual: bool = _of_identity("manual")
+
+
+RunLike = OfRun | RunIdentity
+"""A run, a message about it, or its identity."""

@@ -66,7 +66,7 @@ class WorkflowStore:
 
     def graph(self, tenant: str, ref: WorkflowRef) -> Graph:
         """Return the graph, which is cached after the first read. Raises GraphMissingError."""
-        return self._remembered(tenant, ref)
+        return self._remembered(tenant, ref._replace(outer=""))
 
     def _read_graph(self, tenant: str, ref: WorkflowRef) -> Graph:
         table = _table_of(ref)
@@ -222,13 +222,13 @@ def _table_of(ref: WorkflowRef) -> Table:
 
 
 def _text(graph: Graph) -> bytes:
-    """Return the text of a graph. Attributes for items are omitted where there are none, so that the hash of any other
-    graph is the same as before these attributes existed.
+    """Return the text of a graph. Later attributes are omitted where they have no value, so that the hash of a graph
+    without them is the same as before they existed.
     """
     document = to_document(graph)
     for each in (document, *document["steps"]):
-        for name in ("items", "item", "for_each"):
-            if each.get(name, 0) is None:
+        for name in ("items", "item", "for_each", "shared", "nested"):
+            if each.get(name, 0) is None or each.get(name) is False:
                 del each[name]
     return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
 

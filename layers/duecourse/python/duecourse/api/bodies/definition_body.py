@@ -326,7 +326,7 @@ class StepBody(Body):
         Field(
             description="Creates or replaces the job. The fields are those of POST /v1/jobs without the id and "
             "the fields of the schedule; the default of `overlap` is `allow`. If this field is missing, the job must "
-            "exist and have no schedule."
+            "exist and have no schedule, unless the step is `shared`. It can be another workflow."
         ),
     ] = None
     job_id: Annotated[
@@ -361,6 +361,14 @@ class StepBody(Body):
         Expression | None,
         Field(description="A cron expression: the step runs only in occurrences of the workflow that match it."),
     ] = None
+    shared: Annotated[
+        bool,
+        Field(
+            description="Whether the job stays independent of the workflow: it may have a schedule, and may be a step "
+            "of other workflows. The id of the step's run contains the id of the workflow "
+            "(extract.20261121T010000Z.wnightly)."
+        ),
+    ] = False
     for_each: Annotated[
         str | None,
         Field(
@@ -399,7 +407,7 @@ class WorkflowBody(DefinitionBody):
         Field(
             description=(
                 "Any JSON up to 200 KB, not a template. The payloads of its steps can use it "
-                "({{workflow.payload.PATH}})."
+                "({{workflow.payload.PATH}}). If the workflow is a step, it can contain results of upstream steps."
             )
         ),
     ] = None

@@ -778,4 +778,5 @@ def _step(name: str, body: StepBody, workflow_id: str, within_seconds: int) -> S
         not_before=body.not_before,
         only=body.only,
         for_each=each,
+        shared=body.shared,
     )

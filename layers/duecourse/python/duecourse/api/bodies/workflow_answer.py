@@ -28,6 +28,7 @@ class WorkflowJobAnswer(TypedDict):
     may_fail: bool
     not_before: str | None
     only: str | None
+    shared: bool
     for_each: Annotated[str | None, Field(description="The list for whose items the step runs, once each.")]
     at_once: Count | None
     max_failed: Count | None
@@ -109,6 +110,13 @@ class StepRunAnswer(TypedDict):
         Field(
             description="Whether the step runs once for each item of a list. GET /v1/workflows/<job_id>/runs/<instant> "
             "shows its items as steps."
+        ),
+    ]
+    is_workflow: Annotated[
+        bool,
+        Field(
+            description="Whether the step's job is a workflow. GET /v1/workflows/<job_id>/runs/<instant> shows its "
+            "steps."
         ),
     ]
     attempts: Count
@@ -196,6 +204,7 @@ def _step_run(view: StepView) -> StepRunAnswer:
         when=step.when,
         waits_for=list(view.waits_for),
         has_items=step.for_each is not None,
+        is_workflow=step.nested,
         attempts=0 if run is None else run.attempt,
         started_at=millisecond(started),
         finished_at=None if current is None else millisecond(current.finished_at),

@@ -39,7 +39,7 @@ from duecourse.usecases.workflows.manage import Workflow, WorkflowDraft, Workflo
 _PROBLEMS = ("graph-missing",)
 _PUT_PROBLEMS = (
     *("invalid-workflow", "workflow-conflict", "invalid-job", "tasks-unavailable", "job-changed"),
-    *("busy", "job-quota", "job-unreadable", "job-exists"),
+    *("busy", "job-quota", "job-unreadable", "job-exists", "in-workflow"),
 )
 
 

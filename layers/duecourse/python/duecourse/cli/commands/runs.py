@@ -194,7 +194,7 @@ def show(run_id: str, api: str | None, sign: bool | None, as_json: bool) -> None
         if why:
             click.echo()
             say(f"duecourse explain {job_id} --at {moment(found.occurrence).replace(' ', 'T')}")
-        if found.workflow == job_id:
+        if found.workflow == job_id or (job is not None and job.target.get("type") == "workflow"):
             click.echo()
             say(f"its steps: duecourse workflows show {found.id}")
 

@@ -55,6 +55,17 @@ class Manifest:
         return {job_of(self.id, name, each): name for name, each in jobs.items()} if isinstance(jobs, Mapping) else {}
 
     @property
+    def shared(self) -> frozenset[str]:
+        """The ids of the jobs that are steps of a workflow and do not belong to it."""
+        steps = {job_id: self.body["jobs"][name] for job_id, name in self.steps.items()}
+        return frozenset(job_id for job_id, step in steps.items() if isinstance(step, Mapping) and step.get("shared"))
+
+    @property
+    def owned_steps(self) -> frozenset[str]:
+        """The ids of the jobs that belong to a workflow."""
+        return frozenset(self.steps) - self.shared
+
+    @property
     def inline(self) -> dict[str, Mapping[str, Any]]:
         """The jobs that a workflow defines, by their ids."""
         jobs = {job_id: self.body["jobs"][name] for job_id, name in self.steps.items()}

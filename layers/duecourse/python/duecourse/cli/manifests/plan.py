@@ -43,7 +43,14 @@ PATIENCE_TRIES = 20
 """The maximum number of tries of a request while the tenant's rate limit is reached."""
 
 _OF_ITEMS = {"for_each": None, "at_once": None, "max_failed": None}
-_CONDITIONS = {"after": [], "when": "all_success", "may_fail": False, "not_before": None, "only": None} | _OF_ITEMS
+_CONDITIONS = {
+    "after": [],
+    "when": "all_success",
+    "may_fail": False,
+    "not_before": None,
+    "only": None,
+    "shared": False,
+} | _OF_ITEMS
 """A step without conditions in the API's format."""
 
 _WITH_ITEMS = {"at_once": 10, "max_failed": 0}
@@ -111,11 +118,12 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
     are in no file. Raises FaultsError with all faults, for example for jobs of another owner.
     """
     jobs = {each.id: each for each in manifests if not each.is_workflow}
-    named = {job_id for each in manifests for job_id in each.steps}
+    named = {job_id for each in manifests for job_id in each.owned_steps}
     written = {job_id for each in manifests for _, job_id in each.names}
     new: dict[str, Manifest] = {}
+    nested = {each.id for each in manifests if each.is_workflow}
     removals = _removals(client, manifests, owner) if prune and owner is not None else []
-    graphs: dict[str, Collection[str]] = {each.id: each.steps for each in manifests if each.is_workflow}
+    graphs: dict[str, Collection[str]] = {each.id: each.owned_steps for each in manifests if each.is_workflow}
     graphs |= {each.id: () for each in removals if each.is_workflow}
 
     def gives(workflow: str, job: str) -> bool:
@@ -124,7 +132,7 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
     def look(manifest: Manifest) -> Step | list[str]:
         try:
             if manifest.is_workflow:
-                return _of_workflow(client, manifest, jobs, new, owner, gives, written)
+                return _of_workflow(client, manifest, jobs, new, owner, gives, written, nested)
             return _of_job(client, manifest, owner, gives, written, is_step=manifest.id in named)
         except FaultsError as error:
             return [*error.faults]
@@ -134,7 +142,12 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
         found = dict(zip(jobs, threads.map(look, jobs.values()), strict=True))
         of_jobs = [each for each in found.values() if isinstance(each, Step)]
-        new |= {each.id: jobs[each.id] for each in of_jobs if each.action is not Action.KEEP}
+        shared = frozenset[str]().union(*(each.shared for each in manifests))
+        new |= {
+            each.id: jobs[each.id]
+            for each in of_jobs
+            if each.action is Action.CREATE or (each.action is not Action.KEEP and each.id not in shared)
+        }
         within = {each.id: jobs[each.id] for each in of_jobs if each.within}
         workflows = [_with(each, within) for each in manifests if each.is_workflow]
         found |= dict(zip((each.id for each in workflows), threads.map(look, workflows), strict=True))
@@ -195,7 +208,7 @@ def in_turn(steps: Sequence[Step]) -> list[list[Step]]:
             needs |= free | {(name, False) for name in named if (name, False) not in within}
         elif place in within:
             needs |= {
-                (each.id, False) for each in steps if each.manifest is not None and step.id in each.manifest.steps
+                (each.id, False) for each in steps if each.manifest is not None and step.id in each.manifest.owned_steps
             }
         if step.id in interim and not place[1]:
             needs.add((step.id, True))
@@ -208,7 +221,17 @@ def in_turn(steps: Sequence[Step]) -> list[list[Step]]:
     while ready := sorter.get_ready():
         groups.append([early[place] for place in sorted(ready, key=list(early).index)])
         sorter.done(*ready)
-    return [*groups, late[True], late[False]]
+    return [*groups, *_outermost_first(late[True]), late[False]]
+
+
+def _outermost_first(removals: Sequence[Step]) -> Iterator[list[Step]]:
+    """Yield the removals of workflows in groups: a workflow cannot be removed while it is a step of another one."""
+    left = {step.id: step for step in removals}
+    while left:
+        inside = {name for name, step in left.items() if isinstance(step.before, Job) and step.before.workflow in left}
+        group = [step for name, step in left.items() if name not in inside] or list(left.values())
+        yield group
+        left = {name: left[name] for name in inside} if len(group) < len(left) else {}
 
 
 def _needed(graph: Mapping[T, Collection[T]], place: T) -> set[T]:
@@ -410,9 +433,11 @@ def _of_workflow(
     owner: str | None,
     gives: Gives,
     written: Collection[str],
+    nested: Collection[str],
 ) -> Step:
     """Return the step for a workflow. `jobs` has the jobs of the files, `new` those that the plan creates before it, or
-    changes after another workflow has released them, and `written` also the jobs that workflows define.
+    changes after another workflow has released them, and `written` also the jobs that workflows define. `nested` are
+    the workflows of the files, which may be steps of this one.
     """
     if faults := _with_schedule(manifest, jobs):
         raise FaultsError(faults)
@@ -423,6 +448,9 @@ def _of_workflow(
         after = _rehearsed(_put_workflow, client, whole, etag, written)
     except ConflictError as error:
         moved = _moved(client, manifest, error, jobs, gives, scheduled)
+    except ApiError as error:
+        if not _only_missing(client, manifest, error, nested):
+            raise
     changed = [job_id for job_id in manifest.inline if after is None or job_id in after.changed]
     faults = [] if before is None else _of_others(manifest.place(), manifest.id, before.tags, owner)
     for job_id in changed if owner is not None else ():
@@ -450,13 +478,26 @@ def _of_workflow(
     return replace(step, action=action, takes=moved, before=before, scheduled=tuple(scheduled))
 
 
+def _only_missing(client: Client, manifest: Manifest, error: ApiError, nested: Collection[str]) -> bool:
+    """Return whether the only errors are that workflows of the files, which are steps of this one, do not exist yet.
+    The plan creates them first.
+    """
+    ids = {name: job_id for job_id, name in manifest.steps.items()}
+    found = {ids.get(fault.where.removeprefix("jobs/"), "") for fault in error.faults}
+    return bool(found) and found <= set(nested) and all(_is_missing(client, name) for name in found)
+
+
+def _is_missing(client: Client, job_id: str) -> bool:
+    return standing(partial(client.get_job, job_id)) is None
+
+
 def _with_schedule(manifest: Manifest, jobs: Mapping[str, Manifest]) -> list[str]:
     """Return a fault for each step of a workflow whose job has its own schedule in the files."""
     return [
         f"{manifest.place(f'jobs/{name}')}: {job_id} has its own schedule in {jobs[job_id].place('schedule')}; "
         "set it to null, or remove the step"
         for job_id, name in manifest.steps.items()
-        if job_id in jobs and jobs[job_id].body.get("schedule") is not None
+        if job_id in jobs and job_id not in manifest.shared and jobs[job_id].body.get("schedule") is not None
     ]
 
 
@@ -523,7 +564,9 @@ def _with(manifest: Manifest, new: Mapping[str, Manifest]) -> Manifest:
 
 def _defined(step: Any, job: Manifest) -> Any:
     own = {"overlap": "skip"} | {name: each for name, each in job.body.items() if name not in ("id", *OF_THE_WORKFLOW)}
-    return {**step, "job_id": job.id, "job": own} if isinstance(step, Mapping) else step
+    if not isinstance(step, Mapping):
+        return step
+    return {**{name: each for name, each in step.items() if name != "shared"}, "job_id": job.id, "job": own}
 
 
 def _of_step(client: Client, job_id: str, name: str, job: Mapping[str, Any], zone: str) -> list[Difference]:
@@ -561,7 +604,7 @@ def removal(job: Job) -> Step:
     """Return the removal of a job or a workflow."""
     is_workflow = job.target.get("type") == "workflow"
     etag = job.etag if job.workflow is None else None  # its workflow, which releases it first, changes its ETag
-    return Step(Action.REMOVE, job.id, is_workflow, etag=etag)
+    return Step(Action.REMOVE, job.id, is_workflow, etag=etag, before=job)
 
 
 def workflows_first(steps: Iterable[Step]) -> list[Step]:

@@ -12,7 +12,7 @@ from duecourse.domain.runs.coverage import OccurrenceRange, Recorded
 from duecourse.domain.runs.decision import STEPS_FAILED
 from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.states import Run, Succeeded, Waiting
-from duecourse.domain.workflows.graph import Step, StepOutcome
+from duecourse.domain.workflows.graph import Step, StepOutcome, ref_within
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 from duecourse_schedules.schedule import MAX_JITTER_SECONDS
 
@@ -191,7 +191,7 @@ def has_steps(run: Run) -> bool:
     """Return whether the run is a workflow's run that waits for its steps or was ended by them. The items of a step
     are the steps of its run. A run that was cancelled, or whose deadline has passed, may have steps that never started.
     """
-    if run.workflow is None or not run.is_workflow or (run.is_step and run.items is None):
+    if ref_within(run) is None:
         return False
     return isinstance(run, Waiting | Succeeded) or run.reason == STEPS_FAILED
 

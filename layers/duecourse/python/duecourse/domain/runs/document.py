@@ -67,7 +67,7 @@ def run_document(run: Run) -> dict[str, Any]:
         "count": run.count,
         "requested_by": run.requested_by,
         "correlation_id": run.correlation_id,
-        "workflow": None if run.workflow is None else run.workflow.partition("@")[0],
+        "workflow": run.workflow_id,
     }
 
 

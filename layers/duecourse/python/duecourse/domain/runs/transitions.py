@@ -811,8 +811,7 @@ def decide_step_start(
         return Drop("its workflow's run has ended" if left else "its upstream steps have not ended")
     if turn.readiness.skips:
         return _skipped(request, turn, job, run, context, turn.readiness)
-    another = isinstance(job, Job) and isinstance(job.target, WorkflowTarget) and not request.is_workflow
-    if not isinstance(job, Job) or another:  # a rerun may find another job of this id
+    if not isinstance(job, Job):
         return _skipped(request, turn, job, run, context, "deleted")
     if not isinstance(run, Dead) and _too_late(request, job, now):
         return _skipped(request, turn, job, run, context, "start_deadline")
@@ -1045,8 +1044,9 @@ def _dead(event: DeadLettered, run: Run, context: AttemptContext, now: float) ->
 def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContext) -> Queued:
     """Return the first record of a run, before its first attempt."""
     identity = request.identity
-    if isinstance(job, Job) and isinstance(job.target, WorkflowTarget) and identity.workflow is None:
-        identity = replace(identity, workflow=f"{job.id}@{job.target.graph}")
+    if isinstance(job, Job) and isinstance(job.target, WorkflowTarget) and not identity.is_workflow:
+        outer = "" if identity.workflow is None else f"{identity.workflow}/"
+        identity = replace(identity, workflow=f"{outer}{job.id}@{job.target.graph}")
     return Queued(
         identity,
         job.lane if isinstance(job, Job) else Lane.NORMAL,

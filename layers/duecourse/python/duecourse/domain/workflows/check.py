@@ -45,6 +45,12 @@ MAX_DEPTH = 100
 MAX_LISTS = 100
 """The maximum number of steps with for_each. Each has up to graph.MAX_ITEMS items."""
 
+MAX_LEVELS = 4
+"""The maximum number of workflows within each other. A run's record has the graph of each."""
+
+MAX_NESTED = 20
+"""The maximum number of steps of a workflow that are workflows. Each is read when the outer workflow is written."""
+
 MAX_MEETINGS = 2000
 """The maximum number of occurrences that are compared before `only` and `schedule` count as having none in common."""
 
@@ -143,11 +149,55 @@ def step_faults(
         elif job is None and step.job_id not in inline:
             detail = f"there is no job {step.job_id}; create it, name another in job_id, or define it here in job"
             faults.append(WorkflowFault(place, detail))
-        elif job is not None and isinstance(job.target, WorkflowTarget):
-            faults.append(WorkflowFault(place, "is a workflow; a step cannot be a workflow", conflict=True))
-        elif job is not None and job.schedule.expression:
+        elif step.shared and step.job_id in inline:
+            detail = "needs an existing job; remove job, and name the existing job in job_id"
+            faults.append(WorkflowFault((*place, "shared"), detail))
+        elif job is not None and (nested := _workflow_faults(step, job, place, is_inline=step.job_id in inline)):
+            faults += nested
+        elif job is not None and job.schedule.expression and not step.shared:
             own = job.schedule.expression.replace(SEPARATOR, "; ")
-            detail = f"has its own schedule ({own}); set the schedule to null first"
+            remedy = "" if isinstance(job.target, WorkflowTarget) else ", or add shared: true"
+            detail = f"has its own schedule ({own}); set the schedule to null first{remedy}"
+            faults.append(WorkflowFault(place, detail, conflict=True))
+    return faults
+
+
+def _workflow_faults(step: Step, job: Job, place: Path, *, is_inline: bool) -> list[WorkflowFault]:
+    """Return the faults of a step whose job is a workflow."""
+    name = step.job_id
+    if not isinstance(job.target, WorkflowTarget):
+        return []
+    if is_inline:
+        detail = f"{name} is a workflow; remove job, and change it with PUT /v1/workflows/{name}"
+        return [WorkflowFault(place, detail, conflict=True)]
+    if step.shared:
+        detail = f"{name} is a workflow, which can be a step of one workflow only; remove shared"
+        return [WorkflowFault((*place, "shared"), detail, conflict=True)]
+    if step.for_each is not None:
+        detail = f"{name} is a workflow, which cannot run for each item; use for_each in a step of {name}"
+        return [WorkflowFault((*place, "for_each"), detail, conflict=True)]
+    return []
+
+
+def level_faults(
+    workflow: str, steps: Sequence[Step], above: Sequence[str], levels: Mapping[str, int]
+) -> list[WorkflowFault]:
+    """Return the faults of the steps that are workflows. `above` are the workflows around this one, from the innermost
+    one. `levels` are the numbers of workflows within each other, by the ids of the steps' workflows.
+    """
+    nested = [step for step in steps if step.job_id in levels]
+    if len(nested) > MAX_NESTED:
+        detail = f"is one of {len(nested)} steps that are workflows; at most {MAX_NESTED} are allowed"
+        return [WorkflowFault(("jobs", nested[MAX_NESTED].id), detail)]
+    faults = []
+    for step in nested:
+        place = ("jobs", step.id)
+        if step.job_id in above:
+            circle = [*above[: above.index(step.job_id) + 1][::-1], workflow, step.job_id]
+            detail = f"creates a cycle of workflows: {_shown(circle)}; remove one of these steps"
+            faults.append(WorkflowFault(place, detail, conflict=True))
+        elif (deep := len(above) + 1 + levels[step.job_id]) > MAX_LEVELS:
+            detail = f"makes {deep} levels of workflows; at most {MAX_LEVELS} are allowed, so remove a level"
             faults.append(WorkflowFault(place, detail, conflict=True))
     return faults
 

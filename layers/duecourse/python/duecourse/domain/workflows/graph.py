@@ -15,7 +15,7 @@ from functools import cached_property, reduce
 from operator import or_
 from typing import ClassVar, NamedTuple
 
-from duecourse.domain.ids import OfRun
+from duecourse.domain.ids import RunLike, RunName, parse_run_id
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.runs.decision import WORKFLOW_OVER, Readiness
 from duecourse.domain.runs.states import Run, Succeeded
@@ -208,6 +208,8 @@ class Step:
     - `carried_over`: a rerun counts the step as ended with this outcome.
     - `for_each`: the step runs once for each item of a list.
     - `item`: the index of the item that this step is, in the graph of a step's run (`Graph.items`).
+    - `shared`: the job may be a step of other workflows too, and may have a schedule.
+    - `nested`: the job is a workflow.
     """
 
     id: str
@@ -222,6 +224,8 @@ class Step:
     job: str | None = None
     for_each: ForEach | None = None
     item: int | None = None
+    shared: bool = False
+    nested: bool = False
 
     @property
     def job_id(self) -> str:
@@ -242,23 +246,83 @@ def own_job(workflow: str, step: str) -> str:
 
 class WorkflowRef(NamedTuple):
     """The workflow and the graph of a run, as text `nightly@3f2a…`. `of_items`: `workflow` is the job of a step, and
-    the graph has its items. Such a reference has no text form.
+    the graph has its items. `outer` is the text form of the graph of which the run is a step, or empty. In text form it
+    comes first: `nightly@3f2a…/load@91bc…`. The graph of items is not part of the text.
     """
 
     workflow: str
     graph: str
     of_items: bool = False
+    outer: str = ""
 
     def __str__(self) -> str:
-        return f"{self.workflow}@{self.graph}"
+        own = "" if self.of_items else f"{self.workflow}@{self.graph}"
+        return "/".join(filter(None, (self.outer, own)))
 
 
 def read_ref(text: str) -> WorkflowRef:
     """Parse the text form of a WorkflowRef. Raises ValueError."""
-    workflow, mark, graph = text.partition("@")
+    outer, _, own = text.rpartition("/")
+    workflow, mark, graph = own.partition("@")
     if not (workflow and mark and graph):
         raise ValueError(f"{text!r} is not a reference to the graph of a workflow")
-    return WorkflowRef(workflow, graph)
+    return WorkflowRef(workflow, graph, outer=outer)
+
+
+def ref_around(step: RunLike) -> WorkflowRef:
+    """Return the graph in which a run is a step. An item is a step of the run of its step. Raises ValueError for other
+    runs.
+    """
+    if step.name.item is not None:
+        return WorkflowRef(step.job_id, step.items or "", of_items=True, outer=step.workflow or "")
+    ref = read_ref(step.workflow or "")
+    return read_ref(ref.outer) if ref.workflow == step.job_id else ref
+
+
+def ref_within(run: RunLike) -> WorkflowRef | None:
+    """Return the graph of a workflow's run, or of the run of a step with items. None if this run has none (yet)."""
+    if run.has_items:
+        outer = run.workflow or ""
+        return None if run.items is None else WorkflowRef(run.job_id, run.items, of_items=True, outer=outer)
+    return read_ref(run.workflow) if run.is_workflow and run.workflow is not None else None
+
+
+def refs_of(run: RunLike) -> list[WorkflowRef]:
+    """Return the graphs of the workflows to which a run belongs, from the innermost to the outermost one."""
+    found, text = list[WorkflowRef](), run.workflow or ""
+    while text:
+        found.append(read_ref(text))
+        text = found[-1].outer
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRun:
+    """A run of a workflow, or of a step with items: its reference, its `graph`, and its `name`."""
+
+    ref: WorkflowRef
+    graph: Graph
+    name: RunName
+
+    def name_of(self, number: int) -> RunName:
+        """Return the name of the run of a step in this run, or in the earlier run whose outcome it carries over."""
+        return step_name(self.name, self.graph.steps[number])
+
+
+def run_in(ref: WorkflowRef, of: RunLike) -> RunName:
+    """Return the name of the run of this graph which `of` is, or to which it belongs as a step or an item."""
+    if ref.of_items:
+        return of.name.whole
+    return of.name if of.job_id == ref.workflow else of.name.of_workflow(ref.workflow)
+
+
+def step_name(run: RunName, step: Step) -> RunName:
+    """Return the name of the run of a step in this run of a workflow (or of a step, for an item), or in the earlier run
+    whose outcome it carries over.
+    """
+    of = run if step.carried_over is None else parse_run_id(f"{run.job_id}.{step.carried_over.run}")
+    own = of.of_step(step.job_id, shared=step.shared)
+    return own if step.item is None else own.of_item(step.item)
 
 
 @dataclass(frozen=True)
@@ -295,7 +359,12 @@ class Graph:
         """The number of each step, by the id of its job."""
         return {step.job_id: number for number, step in enumerate(self.steps)}
 
-    def number_of(self, run: OfRun) -> int:
+    @cached_property
+    def owned(self) -> frozenset[str]:
+        """The ids of the jobs that belong to this workflow alone."""
+        return frozenset(step.job_id for step in self.steps if not step.shared)
+
+    def number_of(self, run: RunLike) -> int:
         """Return the number of the step to which a run in a run of this graph belongs."""
         index = None if self.items is None else run.name.item
         return self.of_jobs[run.job_id] if index is None else index

@@ -16,7 +16,7 @@ from duecourse.domain.jobs.job import TIMED_GATES, Completion, Delivery, Job, Jo
 from duecourse.domain.runs.states import Cancelled, Run, RunState, Succeeded
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.check import OWN_FAULTS
-from duecourse.domain.workflows.graph import Graph, Items, Step, StepOutcome, StepOutcomes
+from duecourse.domain.workflows.graph import Graph, GraphRun, Items, Step, StepOutcome, StepOutcomes
 from duecourse.domain.workflows.results import Item
 
 
@@ -64,21 +64,21 @@ def as_starter(job: JobSnapshot, within_seconds: int) -> JobSnapshot:
     )
 
 
-def manifest(graph: Graph, of: RunName, ends: StepOutcomes, records: Mapping[int, Run]) -> dict[str, Any]:
-    """Return the result of a step with items. `of` is its run, whose items have these `ends`. `records` are those of
-    its items, by index; a missing one has expired. A result above 2 KB is not part of it, only its size.
+def manifest(inside: GraphRun, ends: StepOutcomes, records: Mapping[int, Run]) -> dict[str, Any]:
+    """Return the result of a step with items, or of a workflow that is a step. `inside` is its run, whose items or
+    steps have these `ends`. `records` are theirs, by number; a missing one has expired. A result above 2 KB is not part
+    of it, only its size.
     """
-    count = len(graph.steps)
-    items = [_item(index, of, ends.of(index), records.get(index)) for index in range(count)]
-    succeeded = ends.succeeded.bit_count()
+    count = len(inside.graph.steps)
+    entries = [_entry(inside.name_of(number), ends.of(number), records.get(number)) for number in range(count)]
+    if inside.graph.items is None:
+        return {"steps": {step.id: each for step, each in zip(inside.graph.steps, entries, strict=True)}}
+    succeeded, items = ends.succeeded.bit_count(), [{"index": index} | each for index, each in enumerate(entries)]
     return {"count": count, "succeeded": succeeded, "failed": count - succeeded, "items": items}
 
 
-def _item(index: int, of: RunName, end: StepOutcome | None, run: Run | None) -> dict[str, Any]:
-    succeeded = end is StepOutcome.SUCCEEDED
-    failed = RunState.CANCELLED if isinstance(run, Cancelled) else RunState.DEAD
-    state = RunState.SUCCEEDED if succeeded else failed
-    found: dict[str, Any] = {"index": index, "run_id": of.of_item(index).id, "state": state.value, "result": None}
+def _entry(name: RunName, end: StepOutcome | None, run: Run | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"run_id": name.id, "state": _state(end, run).value, "result": None}
     match run:
         case None:
             found["expired"] = True
@@ -89,3 +89,15 @@ def _item(index: int, of: RunName, end: StepOutcome | None, run: Run | None) -> 
         case _:
             found["code"] = run.code
     return found
+
+
+def _state(end: StepOutcome | None, run: Run | None) -> RunState:
+    match end:
+        case StepOutcome.SUCCEEDED:
+            return RunState.SUCCEEDED
+        case _ if isinstance(run, Cancelled):
+            return RunState.CANCELLED
+        case StepOutcome.ABORTED | StepOutcome.SKIPPED:
+            return RunState.SKIPPED
+        case StepOutcome.FAILED | None:
+            return RunState.DEAD

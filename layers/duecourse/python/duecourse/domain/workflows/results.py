@@ -167,6 +167,36 @@ def filled(
     Raises UpstreamResultError for missing values, and before any replacement if all values together exceed
     MAX_TAKEN_BYTES.
     """
+    values, texts = _values(payload, records, workflow_payload, stored_result, item)
+    return Filled(_filled(payload, values), texts)
+
+
+def resolved(
+    payload: Any,
+    records: Mapping[str, Run],
+    workflow_payload: Callable[[], Any],
+    stored_result: Callable[[str], Any],
+) -> Any:
+    """Return the payload with all values that it uses, for the arguments of `filled`: the payload of a workflow that is
+    a step. It is not rendered. Raises UpstreamResultError.
+    """
+    values, texts = _values(payload, records, workflow_payload, stored_result, None)
+
+    def text(value: str) -> Any:
+        whole = _PLACEHOLDER.fullmatch(value.strip())
+        return _PLACEHOLDER.sub(lambda match: texts[_name(match)], value) if whole is None else values[_name(whole)]
+
+    return _mapped(payload, text)
+
+
+def _values(
+    payload: Any,
+    records: Mapping[str, Run],
+    workflow_payload: Callable[[], Any],
+    stored_result: Callable[[str], Any],
+    item: Item | None,
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the values that a payload uses, by name, and their texts."""
     values, texts, size = dict[str, Any](), dict[str, str](), 0
     for name, times in Counter(name for _, name, _ in taken_by(payload)).items():
         value = values[name] = _value(name, records, workflow_payload, stored_result, item)
@@ -176,7 +206,7 @@ def filled(
             raise UpstreamResultError(
                 f"uses more than {MAX_TAKEN_BYTES} bytes of upstream results and workflow payload; use smaller results"
             )
-    return Filled(_filled(payload, values), texts)
+    return values, texts
 
 
 def listed(
@@ -206,14 +236,21 @@ _KINDS = {type(None): "null", str: "a text", dict: "an object", bool: "true or f
 
 
 def _filled(payload: Any, values: Mapping[str, Any]) -> Any:
+    def text(value: str) -> Any:
+        whole = _PLACEHOLDER.fullmatch(value.strip())
+        return value if whole is None else literal(values[_name(whole)])
+
+    return _mapped(payload, text)
+
+
+def _mapped(payload: Any, text: Callable[[str], Any]) -> Any:
     match payload:
         case str():
-            whole = _PLACEHOLDER.fullmatch(payload.strip())
-            return payload if whole is None else literal(values[_name(whole)])
+            return text(payload)
         case dict():
-            return {key: _filled(value, values) for key, value in payload.items()}
+            return {key: _mapped(value, text) for key, value in payload.items()}
         case list() | tuple():
-            return [_filled(value, values) for value in payload]
+            return [_mapped(value, text) for value in payload]
         case _:
             return payload
 

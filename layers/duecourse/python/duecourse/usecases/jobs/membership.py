@@ -51,7 +51,7 @@ class Membership:
             graph = self.workflows.graph(job.tenant, WorkflowRef(workflow.id, workflow.target.graph))
         except GraphMissingError:
             return None
-        return graph if job.id in graph.of_jobs else None
+        return graph if job.id in graph.owned else None
 
     def holds(self, job: Job, now: float) -> bool:
         """Return whether the job is a step of the workflow whose name it has, at `now` (UTC seconds)."""

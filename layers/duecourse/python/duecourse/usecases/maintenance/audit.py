@@ -42,13 +42,14 @@ from duecourse.domain.runs.coverage import OccurrenceRange, Recorded, between
 from duecourse.domain.runs.explain import ExplainContext, Verdict, explain
 from duecourse.domain.runs.states import Run, Waiting
 from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.workflows.graph import step_name
 from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.ports import Finding, Undecided
 from duecourse.usecases.jobs.view import since_when
 from duecourse.usecases.maintenance.scan import scan
 from duecourse.usecases.report import UNREADABLE, Report, format_error
 from duecourse.usecases.runs.skip_next import SKIPPED
-from duecourse.usecases.workflows.workflows import WorkflowRuns, name_in
+from duecourse.usecases.workflows.workflows import WorkflowRuns
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 from duecourse_schedules.schedule import Occurrences
@@ -337,12 +338,12 @@ class AuditSteps:
             before = page[-1].name.local
 
     def _stalled(self, run: Run, served: Mapping[Lane, int]) -> Iterator[StalledStep]:
-        """Yield the stalled steps of a run, and the stalled items of steps that wait for their items. The lanes are
-        read before the records, so that concurrent changes are noticed.
+        """Yield the stalled steps of a run, and those of its steps that wait for their own steps or items. The lanes
+        are read before the records, so that concurrent changes are noticed.
         """
         now, first = self.parts.clock.now(), self.workflow_runs.look(run)
         for each in first.steps:
-            if each.step.for_each is not None and isinstance(each.run, Waiting) and has_steps(each.run):
+            if isinstance(each.run, Waiting) and has_steps(each.run):
                 yield from self._stalled(each.run, served)
         if not stalled(first, now=now):
             return
@@ -361,7 +362,7 @@ class AuditSteps:
                 for lane in lanes
             )
             lost = drained or since + MESSAGE_RETENTION_DAYS * DAY_SECONDS <= now
-            yield StalledStep(name_in(run, step), run.name, Verdict.LOST if lost else Verdict.QUEUED)
+            yield StalledStep(step_name(run.name, step), run.name, Verdict.LOST if lost else Verdict.QUEUED)
 
 
 GROUP = 16

@@ -18,13 +18,14 @@ from duecourse.domain.runs.operations import Omission, OperationKind
 from duecourse.domain.runs.states import Dead, Final, Run, Running, RunState, Succeeded, Waiting
 from duecourse.domain.runs.transitions import own_job
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.domain.workflows.graph import WorkflowRef, read_ref
+from duecourse.domain.tenants.rate import free
+from duecourse.domain.workflows.graph import WorkflowRef, refs_of
 from duecourse.messages import Cancel, Command, Complete, Fail, Redrive, RunMessage, message_about
 from duecourse.ports import Clock, GraphMissingError, Lanes, Outgoing, Randomness
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.runs.requests import LaneUnavailableError
 from duecourse.usecases.worker.work_item import CANCELLED
-from duecourse.usecases.workflows.workflows import WorkflowRuns
+from duecourse.usecases.workflows.workflows import WorkflowRuns, jobs_of
 
 if TYPE_CHECKING:
     from duecourse.settings import TableSettings
@@ -242,20 +243,20 @@ class _Choice:
             return False
         if self.kind is OperationKind.DISCARD:
             return True
-        if run.workflow is not None:
-            ref = read_ref(run.workflow)
-        elif isinstance(job.target, WorkflowTarget):
-            ref = WorkflowRef(job.id, job.target.graph)
-        else:
-            return True
+        refs = refs_of(run)
+        if not refs and isinstance(job.target, WorkflowTarget):
+            refs = [WorkflowRef(job.id, job.target.graph)]
+        return all(self._reaches_all(run.tenant, ref, tags) for ref in refs)
+
+    def _reaches_all(self, tenant: str, ref: WorkflowRef, tags: frozenset[str]) -> bool:
+        """Return whether each job of a workflow has one of the tags."""
         if ref not in self.reached:
             store = self.workflow_runs.workflows
             try:
-                names = sorted({ref.workflow, *store.graph(run.tenant, ref).of_jobs})
+                others = jobs_of(store, tenant, ref, free)
             except GraphMissingError:
                 self.reached[ref] = False
             else:
-                others = store.jobs(run.tenant, names).values()
                 self.reached[ref] = all(not tags.isdisjoint(each.tags) for each in others)
         return self.reached[ref]
 

@@ -24,7 +24,6 @@ from duecourse.domain.runs.overlap import PAUSE_PLACE, wait_queue_of
 from duecourse.domain.runs.states import Dead, Queued, Retrying, Run, RunState
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.workflows.explain import instead_of, step_in, waiting_for
-from duecourse.domain.workflows.graph import read_ref
 from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.gates.gate import said_of_pause
 from duecourse.gates.order import BY_NAME
@@ -107,7 +106,7 @@ class Explain:
             return Explained(found, queued_run(job, at, job.occurrences().due(at))), None
         if found.run is not None and found.run.is_step:
             items = self._view(found.run, charge) if found.run.state is RunState.WAITING else None
-            if items is not None:  # a step with items, which waits for them
+            if items is not None:  # a step that waits for its items or its own steps
                 return Explained(waiting_for(found, items, now=now), found.run), None
             return self._redriven_step(job, found.run, found, tags, charge), None
         view = None if found.run is None else self._pending(found.run, charge)
@@ -126,11 +125,10 @@ class Explain:
         """Return the run of a step's workflow if the end in the step's record no longer counts because of a redrive.
         Return None for other runs, and if the caller's `tags` do not include the workflow.
         """
-        ref = read_ref(run.workflow) if run.workflow is not None and run.is_step else None
-        view = None if ref is None else self.workflow_runs.look_again(run, charge)
-        if ref is None or view is None or not view.of(run).again:
+        view = self.workflow_runs.look_again(run, charge) if run.is_step else None
+        if view is None or not view.of(run).again:
             return None
-        return view if self._reached(run.tenant, ref.workflow, tags) else None
+        return view if self._reached(run.tenant, view.run.job_id, tags) else None
 
     def _pending(self, run: Run, charge: Charge) -> WorkflowRunView | None:
         """Return the steps of a workflow's run that waits for them or continues after a redriven step, else None."""

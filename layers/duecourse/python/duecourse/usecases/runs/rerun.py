@@ -9,13 +9,21 @@ from duecourse.domain.runs.decision import WORKFLOW_OVER
 from duecourse.domain.runs.states import Cancelled, Run
 from duecourse.domain.runs.transitions import goes_on, own_job
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.domain.workflows.graph import CarriedOver, Graph, StepOutcome, StepOutcomes, numbers_in, read_ref
+from duecourse.domain.workflows.graph import (
+    CarriedOver,
+    Graph,
+    StepOutcome,
+    StepOutcomes,
+    numbers_in,
+    read_ref,
+    step_name,
+)
 from duecourse.domain.workflows.state import WorkflowState
 from duecourse.usecases.runs.commands import JobGoneError, RunStateError
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.runs.requests import OwnPayload, RequestsOfCallers, RunRequest
 from duecourse.usecases.workflows.manage import graph_expiry
-from duecourse.usecases.workflows.workflows import NoWorkflowRunError, name_in
+from duecourse.usecases.workflows.workflows import NoWorkflowRunError
 
 
 class RunNotEndedError(RunStateError):
@@ -89,7 +97,7 @@ class Reruns(RequestsOfCallers):
         """Return whether a redriven step of an ended run may be active. A redriven step that was cancelled with the run
         never gets another outcome, and starts again only if the run itself is redriven.
         """
-        names = [name_in(run, graph.steps[number]) for number in numbers_in(ends.withdrawn)]
+        names = [step_name(run.name, graph.steps[number]) for number in numbers_in(ends.withdrawn)]
         records = self.parts.workflows.records(run.tenant, names) if names else []
         return not all(isinstance(each, Cancelled) and each.reason == WORKFLOW_OVER for each in records)
 

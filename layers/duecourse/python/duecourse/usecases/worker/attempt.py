@@ -329,7 +329,7 @@ class LaneWorker:
             job = self.parts.jobs.snapshot(message.tenant, message.job_id)
             if isinstance(job, Job) and job.paused_until is not None:
                 job = ended(job, self.parts.clock.now())
-            if message.is_step and message.is_workflow:
+            if message.has_items:
                 job = as_starter(job, message.items_within or 0)
             waits = message.is_step or message.name.backfilled
             outcome = self._step(item, as_step(job) if waits else job, run, found)

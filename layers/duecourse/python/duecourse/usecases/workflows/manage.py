@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from duecourse.domain.instants import DAY_SECONDS
@@ -16,11 +17,18 @@ from duecourse.domain.jobs.job import UNREAD, Job, Reservation
 from duecourse.domain.runs.decision import WorkflowOutcome
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.domain.tenants.rate import Budget, Charge
-from duecourse.domain.workflows.check import WorkflowFault, graph_faults, step_faults, time_faults
+from duecourse.domain.tenants.rate import Budget, Charge, free
+from duecourse.domain.workflows.check import (
+    MAX_LEVELS,
+    MAX_NESTED,
+    WorkflowFault,
+    graph_faults,
+    level_faults,
+    step_faults,
+    time_faults,
+)
 from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef, read_ref
 from duecourse.domain.workflows.results import list_faults, result_faults
-from duecourse.domain.workflows.state import WorkflowState
 from duecourse.limits import LOST_RACES
 from duecourse.messages import Cancel, RunMessage, message_about
 from duecourse.ports import Clock, GraphMissingError, Outgoing
@@ -42,7 +50,7 @@ from duecourse.usecases.jobs.membership import (
     unreserved,
 )
 from duecourse.usecases.jobs.view import JobView, view_of
-from duecourse.usecases.workflows.workflows import WorkflowMessages
+from duecourse.usecases.workflows.workflows import WorkflowMessages, graph_run, jobs_of, state_of
 from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 
@@ -179,7 +187,7 @@ class Claims:
     def named(self, ref: WorkflowRef | None) -> frozenset[str]:
         """Return the ids of the steps in a graph."""
         try:
-            return frozenset() if ref is None else frozenset(self.workflows.graph(self.tenant, ref).of_jobs)
+            return frozenset() if ref is None else self.workflows.graph(self.tenant, ref).owned
         except GraphMissingError:
             return frozenset()
 
@@ -202,7 +210,8 @@ def claimed_by_others(
             conflict=True,
         )
         for step in steps
-        if (job := found.get(step.job_id)) is not None
+        if not step.shared
+        and (job := found.get(step.job_id)) is not None
         and job.workflow not in (None, workflow)
         and membership.holds(job, now)
     ]
@@ -255,14 +264,14 @@ class CancelRuns:
     def _steps(self, run: Run, now: float) -> list[RunMessage]:
         """Return the cancellations of the steps of an ended run that may be active or start, because of a redrive."""
         try:
-            graph = self.parts.workflows.graph(run.tenant, read_ref(run.workflow or ""))
+            inside = graph_run(self.parts.workflows, run.tenant, read_ref(run.workflow or ""), run)
         except GraphMissingError:
             return []
-        ends = self.parts.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
-        state = WorkflowState(graph, run.occurrence, run.suffix, ends)
+        ends = self.parts.workflows.read(run.tenant, run.name, inside.graph.parts, with_run=False).ends
+        state = state_of(inside, ends)
         if state.outcome is not WorkflowOutcome.OPEN:
             return []  # the steps that ran again have ended, too
-        return WorkflowMessages(run.identity, graph, now, self.parts.randomness).cancellations(state.to_cancel())
+        return WorkflowMessages(run.identity, inside, now, self.parts.randomness).cancellations(state.to_cancel())
 
 
 PAYLOAD_REQUESTS = 2
@@ -434,7 +443,9 @@ class ManageWorkflows:
     ) -> WorkflowPut:
         tenant, workflow_id = claims.tenant, claims.workflow
         # Before any other write: if another workflow has one of the jobs, nothing is written.
-        claims.make(found, frozenset() if before is None else frozenset(before.graph.of_jobs))
+        owned = {step.job_id for step in draft.steps if not step.shared}
+        existing = {name: job for name, job in found.items() if name in owned}
+        claims.make(existing, frozenset() if before is None else before.graph.owned)
 
         def write(name: str) -> Edited:
             over = partial(draft.inline_over, name)
@@ -459,9 +470,12 @@ class ManageWorkflows:
                 expected.check(job)
             kept = None if job is None else ref_of(job)  # raises for an ordinary job that was just created
             present = self.parts.workflows.jobs(tenant, list(graph.of_jobs))
-            if faults := step_faults(workflow_id, graph.steps, {}, present):
+            faults = step_faults(workflow_id, graph.steps, {}, present)
+            # Read after the claims: if two workflows are becoming steps of each other, at least one request finds it.
+            faults += self._level_faults(tenant, workflow_id, job, graph.steps, present, free)
+            if faults:
                 raise WorkflowInvalidError(faults)
-            claims.make(present, claims.named(kept))
+            claims.make({name: each for name, each in present.items() if name in graph.owned}, claims.named(kept))
             if kept is None or before is None or kept != ref_of(before.job) or before.graph != graph:
                 kept = self.parts.workflows.put_graph(tenant, workflow_id, graph)
             return draft.definition(kept.graph)
@@ -527,9 +541,13 @@ class ManageWorkflows:
             *time_faults(draft.steps, own.schedule, own.exclude, int(now), budget),
             *step_faults(workflow_id, draft.steps, draft.inline, found),
             *claimed_by_others(self.editing.jobs.membership, workflow_id, draft.steps, found, now),
+            *self._level_faults(tenant, workflow_id, standing, draft.steps, found, budget.charge),
         ]
+        for each in _nested(draft.steps, found).values():
+            for within in jobs_of(self.parts.workflows, tenant, ref_of(each), lambda n: budget.charge(steps_cost(n))):
+                draft.reach(within)
         large = sum(found[name].payload is UNREAD for name in found.keys() - draft.inline.keys())
-        left = 0 if before is None else len(before.graph.of_jobs.keys() - graph.of_jobs.keys())
+        left = 0 if before is None else len(before.graph.owned - graph.owned)
         budget.charge(steps_cost(left) + PAYLOAD_REQUESTS * large)
         for step in draft.steps:
             job = draft.inline.get(step.job_id) or self._whole(found.get(step.job_id))
@@ -548,6 +566,43 @@ class ManageWorkflows:
         created = len(draft.inline.keys() - found.keys()) + counted_more(standing, own)
         self.editing.jobs.limits.check_quota(self.parts.tenant_limits, tenant, created)
         return found
+
+    def _level_faults(
+        self,
+        tenant: str,
+        workflow_id: str,
+        own: Job | None,
+        steps: Sequence[Step],
+        found: Mapping[str, Job],
+        charge: Charge,
+    ) -> list[WorkflowFault]:
+        """Return the faults of the steps that are workflows. `own` is the workflow's own job, and `found` are the
+        existing jobs of the steps. Each workflow that is read costs a request.
+        """
+        nested = _nested(steps, found)
+        if not nested:
+            return []
+        above, around, membership = list[str](), own, self.editing.jobs.membership
+        while around is not None and around.workflow is not None and len(above) < MAX_LEVELS:
+            charge(1)
+            if around.workflow in above or not membership.holds(around, self.parts.clock.now()):
+                break
+            above.append(around.workflow)
+            around = self.parts.jobs.get(tenant, around.workflow)
+        few = dict(islice(nested.items(), MAX_NESTED + 1))
+        levels = {name: self._levels(tenant, job, MAX_LEVELS, charge) for name, job in few.items()}
+        return level_faults(workflow_id, steps, above, levels)
+
+    def _levels(self, tenant: str, job: Job, most: int, charge: Charge) -> int:
+        """Return how many workflows are within each other, from this one on; at most `most`."""
+        charge(1)
+        try:
+            graph = self.parts.workflows.graph(tenant, ref_of(job))
+        except GraphMissingError:
+            return 1
+        names = [step.job_id for step in graph.steps if step.nested] if most > 1 else []
+        inner = _nested(graph.steps, self.parts.workflows.jobs(tenant, names) if names else {})
+        return 1 + max((self._levels(tenant, each, most - 1, charge) for each in inner.values()), default=0)
 
     def _checked_own(
         self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None
@@ -594,7 +649,11 @@ class ManageWorkflows:
     def _graph(self, draft: WorkflowDraft, jobs: Mapping[str, Job]) -> Graph:
         """Return the graph with the current lanes of its steps."""
         own = draft.definition("")
-        steps = [replace(each, lane=jobs[each.job_id].lane, bulk=jobs[each.job_id].bulk) for each in draft.steps]
+        nested = _nested(draft.steps, jobs)
+        steps = [
+            replace(each, lane=jobs[each.job_id].lane, bulk=jobs[each.job_id].bulk, nested=each.job_id in nested)
+            for each in draft.steps
+        ]
         return Graph(tuple(steps), own.schedule.timezone, own.priority)
 
     def _retire(self, job: Job, graph: Graph, standing: Job | None) -> None:
@@ -608,10 +667,16 @@ class ManageWorkflows:
         now = self.parts.clock.now()
         expires_at = graph_expiry(now, self.parts.settings.run_retention_days)
         self.parts.workflows.expire_graph(job.tenant, ref_of(job), standing, at=expires_at)
-        left = [name for name in before.of_jobs if name not in graph.of_jobs]
+        left = sorted(before.owned - graph.owned)
         steps = [each for each in self.parts.workflows.jobs(job.tenant, left).values() if _is_step(each, job)]
         # A job that was changed in the meantime is not released; its claim is void.
         self.parts.workflows.free(steps, job.id, standing, at=now)
+
+
+def _nested(steps: Sequence[Step], found: Mapping[str, Job]) -> dict[str, Job]:
+    """Return the jobs of the steps that are workflows, by id."""
+    jobs = {step.job_id: found[step.job_id] for step in steps if step.job_id in found}
+    return {name: job for name, job in jobs.items() if isinstance(job.target, WorkflowTarget)}
 
 
 def _is_step(step: Job, workflow: Job) -> bool:

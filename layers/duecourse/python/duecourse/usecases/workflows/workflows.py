@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from duecourse.domain.ids import OfRun, RunIdentity, RunName, parse_run_id
+from duecourse.domain.ids import RunIdentity, RunLike, RunName
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.decision import STEPS_FAILED, WORKFLOW_OVER, Readiness, StepTurn, Withdraw, WorkflowOutcome
@@ -31,18 +31,23 @@ from duecourse.domain.runs.overlap import called_in_workflow
 from duecourse.domain.runs.rendering import Prepared
 from duecourse.domain.runs.states import Cancelled, Dead, Final, Run, Running, Skipped, Succeeded
 from duecourse.domain.runs.transitions import may_run_again, own_job
-from duecourse.domain.targets.targets import Failed, Outcome, Returned
+from duecourse.domain.targets.targets import Failed, Outcome, Returned, WorkflowTarget
 from duecourse.domain.targets.template import TemplateError
 from duecourse.domain.tenants.rate import Charge, free
+from duecourse.domain.workflows.check import MAX_LEVELS
 from duecourse.domain.workflows.graph import (
-    Graph,
+    GraphRun,
     Step,
     StepOutcome,
     StepOutcomes,
     WorkflowRef,
     end_of,
     numbers_in,
-    read_ref,
+    ref_around,
+    ref_within,
+    refs_of,
+    run_in,
+    step_name,
 )
 from duecourse.domain.workflows.items import item_at, items_graph, manifest
 from duecourse.domain.workflows.results import (
@@ -51,6 +56,7 @@ from duecourse.domain.workflows.results import (
     UpstreamResultError,
     filled,
     listed,
+    resolved,
     result_faults,
     taken_by,
 )
@@ -70,12 +76,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowMessages:
-    """Creates messages about a workflow's run and its steps. `of` identifies that run or the run of one of its steps.
-    `now` is in UTC seconds.
+    """Creates messages about a workflow's run (`inside`) and its steps. `of` identifies that run or the run of one of
+    its steps. `now` is in UTC seconds.
     """
 
     of: RunIdentity
-    graph: Graph
+    inside: GraphRun
     now: float
     randomness: Randomness
 
@@ -86,7 +92,7 @@ class WorkflowMessages:
         return [self._about(number, START, self._begins(state, number)) for number in numbers]
 
     def _begins(self, state: WorkflowState, number: int) -> float:
-        own = self.graph.not_before(number, self.of.occurrence, self.of.suffix)
+        own = self.inside.graph.not_before(number, self.of.occurrence, self.inside.name.suffix)
         return self.now if own is None or state.readiness(number).skips else max(self.now, float(own))
 
     def cancellations(self, numbers: Iterable[int]) -> list[RunMessage]:
@@ -96,18 +102,19 @@ class WorkflowMessages:
     def evaluate(self) -> RunMessage:
         """Return the message that evaluates the workflow's run."""
         return RunMessage(
-            self._identity(run_of(self.of, self.graph), self.of.occurrence),
-            self.graph.lane,
+            self._identity(self.inside.name, self.of.occurrence),
+            self.inside.graph.lane,
             self.now,
             self.randomness.nonce(),
             command=Evaluate(),
         )
 
     def _about(self, number: int, command: Command, at: float) -> RunMessage:
-        step = self.graph.steps[number]
-        identity = self._identity(_name_in(self.of.name, step), int(at))
-        if self.graph.items is not None:
-            identity = replace(identity, at_once=self.graph.items.at_once)
+        graph = self.inside.graph
+        step = graph.steps[number]
+        identity = self._identity(step_name(self.inside.name, replace(step, carried_over=None)), int(at))
+        if graph.items is not None:
+            identity = replace(identity, at_once=graph.items.at_once)
         elif step.for_each is not None:
             identity = replace(identity, items_within=step.for_each.within_seconds)
         return RunMessage(identity, step.lane, at, self.randomness.nonce(), command=command, bulk=step.bulk)
@@ -116,7 +123,8 @@ class WorkflowMessages:
         """Return the identity of the run with this name in this run of the workflow. Generation 0: the job's generation
         when the run begins.
         """
-        of = self.of if self.graph.items is not None else replace(self.of, items_within=None, items=None)
+        of, ref = self.of, self.inside.ref
+        of = of if ref.of_items else replace(of, items_within=None, items=None, workflow=str(ref))
         return replace(
             of,
             job_id=name.job_id,
@@ -127,44 +135,6 @@ class WorkflowMessages:
             through=None,
             own_payload=False,
         )
-
-
-def name_in(run: OfRun, step: Step) -> RunName:
-    """Return the name of the step's run in this workflow run, or in the earlier workflow run whose outcome it carries
-    over.
-    """
-    if step.carried_over is None:
-        return _name_in(run.name, step)
-    return parse_run_id(f"{step.job_id}.{step.carried_over.run}")
-
-
-def _name_in(run: RunName, step: Step) -> RunName:
-    whole = RunName(step.job_id, run.occurrence, run.whole.suffix)
-    return whole if step.item is None else whole.of_item(step.item)
-
-
-def run_of(of: OfRun | RunIdentity, graph: Graph) -> RunName:
-    """Return the name of the run of this graph which `of` is, or to which it belongs as a step or an item."""
-    whole = of.name.whole
-    if graph.items is not None:
-        return whole
-    return RunName(read_ref(of.workflow or "").workflow, whole.occurrence, whole.suffix)
-
-
-def ref_around(step: OfRun) -> WorkflowRef:
-    """Return the graph in which a run is a step. An item is a step of the run of its step."""
-    if step.name.item is None:
-        return read_ref(step.workflow or "")
-    return WorkflowRef(step.job_id, step.items or "", of_items=True)
-
-
-def ref_within(run: OfRun) -> WorkflowRef | None:
-    """Return the graph of a workflow's run, or of the run of a step with items. None if this run has none (yet)."""
-    if not run.is_workflow:
-        return None
-    if run.is_step:
-        return None if run.items is None else WorkflowRef(run.job_id, run.items, of_items=True)
-    return None if run.workflow is None else read_ref(run.workflow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +151,7 @@ class Payloads:
 
         Raises GraphMissingError.
         """
-        if run.is_step and run.is_workflow:
+        if run.has_items:
             if run.items is not None:
                 return run, Prepared(job)
             try:
@@ -192,12 +162,13 @@ class Payloads:
         return run, prepared or self.prepared(job, run)
 
     def _stored_items(self, run: Run) -> WorkflowRef:
-        graph = self.parts.workflows.graph(run.tenant, ref_around(run))
-        step = graph.steps[graph.number_of(run)]
+        around = self._around(run)
+        step = around.graph.steps[around.graph.number_of(run)]
         if step.for_each is None:
             raise ItemsError(f"{step.id} has no for_each in the graph of this run")
-        records, workflow_payload = self._taken(step.for_each.items, run, graph)
-        items = items_graph(step, listed(step.for_each, records, workflow_payload, self._stored), graph.timezone)
+        records, workflow_payload = self._taken(step.for_each.items, run, around)
+        values = listed(step.for_each, records, workflow_payload, self._stored)
+        items = items_graph(step, values, around.graph.timezone)
         kept = kept_until(run, self.parts.clock.now())
         return self.parts.workflows.put_graph(run.tenant, run.job_id, items, expires_at=kept)
 
@@ -206,6 +177,9 @@ class Payloads:
         GraphMissingError.
         """
         if run.is_step:
+            if run.is_workflow and len(refs_of(run)) > MAX_LEVELS:
+                detail = f"more than {MAX_LEVELS} workflows are nested; remove a level"
+                return Failed(detail, retryable=False, code="workflow.levels")
             try:
                 return self._step(job, run)
             except TemplateError as problem:
@@ -221,30 +195,40 @@ class Payloads:
         """Prepare a step: fill in the values that its payload takes from other steps, and use the time zone of its
         workflow.
         """
-        ref = read_ref(run.workflow or "")
-        graph = self.parts.workflows.graph(run.tenant, ref)
-        job = replace(job, schedule=replace(job.schedule, timezone=graph.timezone))
+        around = self._of_step(run)
+        job = replace(job, schedule=replace(job.schedule, timezone=around.graph.timezone))
+        if isinstance(job.target, WorkflowTarget):  # its own steps read its payload
+            return Prepared(job)
         taken = [each for _, _, each in taken_by(job.payload) if each is not None]
         if not taken:
             return Prepared(job)
-        records, workflow_payload = self._taken(job.payload, run, graph)
+        records, workflow_payload = self._taken(job.payload, run, around)
         item = self._item(run) if any(each.of_item for each in taken) else None
         given = filled(job.payload, records, workflow_payload, cache(self._stored), item)
         return Prepared(replace(job, payload=given.payload), given.texts)
 
-    def _taken(self, payload: object, run: Run, graph: Graph) -> tuple[dict[str, Run], Callable[[], object]]:
+    def _of_step(self, run: Run) -> GraphRun:
+        """Return the workflow's run to which the run of a step belongs, or the run of an item of a step."""
+        of = run if run.name.item is None else replace(run.identity, suffix=run.name.whole.suffix)
+        return self._around(of)
+
+    def _around(self, run: RunLike) -> GraphRun:
+        return graph_run(self.parts.workflows, run.tenant, ref_around(run), run)
+
+    def _taken(self, payload: object, run: RunLike, around: GraphRun) -> tuple[dict[str, Run], Callable[[], object]]:
         """Return the records of the steps that a payload uses, and what reads the payload of the workflow's run.
         Raises UpstreamResultError.
         """
+        graph = around.graph
         own = graph.steps[graph.number_of(run)].id
         for _, detail in result_faults(payload, own, graph):  # the payload may be newer than the graph
             raise UpstreamResultError(f"in the graph of this run, {detail}")
         taken = [each for _, _, each in taken_by(payload) if each is not None]
         named = sorted({graph.numbers[each.job] for each in taken if each.job is not None})
-        records = self._records(run, graph, named)
+        records = self._records(run.tenant, around, named)
         if missing := [number for number in named if graph.steps[number].id not in records]:
-            self._require_unended(run, graph, missing)
-        return records, cache(lambda: self._of_workflow(run, run_of(run, graph)))
+            self._require_unended(run.tenant, around, missing)
+        return records, cache(lambda: self._of_workflow(run, around))
 
     def _item(self, run: Run) -> Item | None:
         """Return the item of an item's run; None for the run of a step."""
@@ -259,33 +243,39 @@ class Payloads:
             raise UpstreamResultError(f"the stored result {key} has expired; run its step again")
         return orjson.loads(document)
 
-    def _records(self, run: Run, graph: Graph, numbers: Sequence[int]) -> dict[str, Run]:
+    def _records(self, tenant: str, inside: GraphRun, numbers: Sequence[int]) -> dict[str, Run]:
         """Return the existing records of these steps, by the names of the steps."""
-        steps = {graph.steps[number].job_id: graph.steps[number] for number in numbers}
-        names = [name_in(run, step) for step in steps.values()]
-        found = self.parts.workflows.records(run.tenant, names) if names else []
-        return {steps[record.job_id].id: record for record in found}
+        found = records_in(self.parts.workflows, tenant, inside, numbers)
+        return {inside.graph.steps[number].id: record for number, record in found.items()}
 
-    def _require_unended(self, run: Run, graph: Graph, numbers: Sequence[int]) -> None:
+    def _require_unended(self, tenant: str, inside: GraphRun, numbers: Sequence[int]) -> None:
         """Raise UpstreamResultError if one of these steps, which had no record, succeeded: its record has expired. A
         step that has succeeded since then has a record now.
         """
-        of, steps = run_of(run, graph), sum(1 << number for number in numbers)
-        found = self.parts.workflows.read(run.tenant, of, graph.parts_of(steps), with_run=False)
+        graph, steps = inside.graph, sum(1 << number for number in numbers)
+        found = self.parts.workflows.read(tenant, inside.name, graph.parts_of(steps), with_run=False)
         ends = found.ends.joined(graph.carried_over)
         succeeded = [number for number in numbers if ends.of(number) is StepOutcome.SUCCEEDED]
-        records = self._records(run, graph, succeeded)
-        for step in (graph.steps[number] for number in succeeded):
-            if step.id not in records:
-                raise UpstreamResultError(f"the record of {name_in(run, step)} has expired")
+        records = self._records(tenant, inside, succeeded)
+        for number in succeeded:
+            if graph.steps[number].id not in records:
+                raise UpstreamResultError(f"the record of {inside.name_of(number)} has expired")
 
-    def _of_workflow(self, run: Run, workflow: RunName) -> object:
-        """Return the payload of the workflow's run: that of its request, if it had one, else the job's."""
-        asked = self.parts.inputs.get(run.tenant, workflow.job_id, workflow.suffix) if workflow.suffix else None
+    def _of_workflow(self, run: RunLike, inside: GraphRun) -> object:
+        """Return the payload of the workflow's run: that of its request, if it had one, else the job's. The payload of
+        a workflow that is itself a step may contain values from the steps of the outer workflow.
+        """
+        name, outer = inside.name, inside.ref.outer
+        asked = self.parts.inputs.get(run.tenant, name.job_id, name.suffix) if name.suffix and not outer else None
         if asked is not None and asked.own_payload:
             return asked.payload
-        job = self.parts.jobs.get(run.tenant, workflow.job_id)
-        return None if job is None else job.payload
+        job = self.parts.jobs.get(run.tenant, name.job_id)
+        payload = None if job is None else job.payload
+        if not outer or not taken_by(payload):
+            return payload
+        own = RunIdentity(run.tenant, name.job_id, name.occurrence, 0, 0, name.suffix, workflow=str(inside.ref))
+        records, workflow_payload = self._taken(payload, own, self._around(own))
+        return resolved(payload, records, workflow_payload, cache(self._stored))
 
 
 NAMED_FAILURES = 10
@@ -351,15 +341,15 @@ class Workflows:
         ready according to these outcomes is among the steps that the end of the run cancels, no matter how late its
         start is written. The step's current round is read only if the step has a record.
         """
-        graph = self._graph(message.tenant, ref_around(message))
-        number = graph.number_of(message)
-        ends = self._ends_before(message, graph, number, own=run is not None)
-        readiness = self._state(message, graph, ends).readiness(number)
-        own_time = graph.not_before(number, message.occurrence, message.suffix)
+        around = self._around(message)
+        graph, number = around.graph, around.graph.number_of(message)
+        ends = self._ends_before(message.tenant, around, number, own=run is not None)
+        readiness = state_of(around, ends).readiness(number)
+        own_time = graph.not_before(number, message.occurrence, around.name.suffix)
         turn = StepTurn(readiness, round=ends.round(number), not_before=float(own_time or 0))
         if readiness is Readiness.WAITS:
             return turn
-        workflow = self._workflow_run(message, graph)
+        workflow = self._workflow_run(message.tenant, around)
         over = workflow is None or workflow.state.final
         redriven_at = None if workflow is None else workflow.redriven_at
         called_until = called_in_workflow(workflow, self.parts.clock.now())
@@ -367,31 +357,29 @@ class Workflows:
 
     def withdraw(self, message: RunMessage, decision: Withdraw) -> None:
         """Record that a step runs again, before its final record is overwritten."""
-        run, graph = decision.run, self._graph(message.tenant, ref_around(message))
-        self._withdraw(message, graph, {graph.number_of(run): decision.round}, run)
+        run, around = decision.run, self._around(message)
+        self._withdraw(around, {around.graph.number_of(run): decision.round}, run)
 
-    def _withdraw(self, of: Run | RunMessage, graph: Graph, rounds: dict[int, int], record: Run) -> None:
+    def _withdraw(self, inside: GraphRun, rounds: dict[int, int], record: Run) -> None:
         """Mark all parts before the first outcome is withdrawn. A part that contains a later round shows that they are
         marked already.
         """
-        name = run_of(of, graph)
+        graph, store = inside.graph, self.parts.workflows
         own = graph.parts_of(sum(1 << number for number in rounds))
-        known = self.parts.workflows.read(of.tenant, name, own, with_run=False).ends
-        parts = () if known.rounds else graph.parts
-        self.parts.workflows.withdraw(
-            of.tenant, name, rounds, parts, expires_at=kept_until(record, self.parts.clock.now())
-        )
+        known = store.read(record.tenant, inside.name, own, with_run=False).ends
+        parts, kept = () if known.rounds else graph.parts, kept_until(record, self.parts.clock.now())
+        store.withdraw(record.tenant, inside.name, rounds, parts, expires_at=kept)
 
     def _evaluation(self, message: RunMessage) -> Evaluation:
-        graph = self._graph_within(message)
-        state = self._known(message, graph)
-        if state.outcome is WorkflowOutcome.DONE and graph.items is not None:
-            records = self._records(message, graph, list(range(len(graph.steps))))
-            return Evaluation(state.outcome, result=manifest(graph, run_of(message, graph), state.ends, records))
+        inside = self._within(message)
+        graph, state = inside.graph, self._known(message.tenant, inside)
+        if state.outcome is WorkflowOutcome.DONE and message.is_step:
+            records = self._records(message.tenant, inside, list(range(len(graph.steps))))
+            return Evaluation(state.outcome, result=manifest(inside, state.ends, records))
         if state.outcome is not WorkflowOutcome.FAILED:
             return Evaluation(state.outcome)
         own = numbers_in(state.ends.failed & ~graph.may_fail & ~graph.carried_over.any)
-        records = self._records(message, graph, own)
+        records = self._records(message.tenant, inside, own)
         if any(not run.state.final for run in records.values()):
             return Evaluation(WorkflowOutcome.OPEN)  # redriven; its next end requests another evaluation
         failed = named_failures(message.job_id, state, records)
@@ -403,10 +391,10 @@ class Workflows:
         """Start the steps that can start. If the workflow's run was itself redriven, also start its dead steps
         again. When this is repeated after a failure, some may have run and died since the redrive. These stay dead.
         """
-        graph = self._graph_within(run)
-        state, dead = self._known(run, graph), dict[int, Run]()
+        inside = self._within(run)
+        graph, state, dead = inside.graph, self._known(run.tenant, inside), dict[int, Run]()
         if run.redriven_at is not None:
-            failed = self._records(run, graph, numbers_in(state.known.failed & ~graph.carried_over.any))
+            failed = self._records(run.tenant, inside, numbers_in(state.known.failed & ~graph.carried_over.any))
             dead = {
                 number: each
                 for number, each in failed.items()
@@ -414,9 +402,9 @@ class Workflows:
             }
         if dead:
             rounds = {number: each.round + 1 for number, each in dead.items()}
-            self._withdraw(run, graph, rounds, run)
-            state = self._known(run, graph)
-        messages = self._messages(run, graph)
+            self._withdraw(inside, rounds, run)
+            state = self._known(run.tenant, inside)
+        messages = self._messages(run, inside)
         wanted = messages.starts(state, state.to_start())
         if state.outcome is not WorkflowOutcome.OPEN:
             wanted.append(messages.evaluate())
@@ -430,33 +418,34 @@ class Workflows:
         NotSentError.
         """
         following = list[RunMessage]()
-        if (ref := ref_within(run)) is not None:
-            following += self._after_run(run, self._graph(run.tenant, ref))
+        if ref_within(run) is not None:
+            following += self._after_run(run, self._within(run))
         if run.is_step:
-            following += self._after_step(run, self._graph(run.tenant, ref_around(run)))
+            following += self._after_step(run, self._around(run))
         if following:
             report.add("workflow_went_on", run_id=run.run_id, sent=len(following))
         if not self.forwarder.send_all(following):
             raise NotSentError(f"the actions after the end of {run.name}")
 
-    def _after_step(self, run: Run, graph: Graph) -> list[RunMessage]:
-        number, messages = graph.number_of(run), self._messages(run, graph)
+    def _after_step(self, run: Run, around: GraphRun) -> list[RunMessage]:
+        graph = around.graph
+        number, messages = graph.number_of(run), self._messages(run, around)
         if isinstance(run, Cancelled) and run.reason == WORKFLOW_OVER:
             # It has no outcome. It runs when its workflow's run is redriven, which may have happened since, or if
             # that run continues because this step was redriven.
-            state = self._state(run, graph, self._ends_before(run, graph, number, own=True))
-            if self._is_alive(run, graph):
+            state = state_of(around, self._ends_before(run.tenant, around, number, own=True))
+            if self._is_alive(run.tenant, around):
                 return messages.starts(state, state.to_start([number]))
             return [messages.evaluate()] if state.known.again else []
-        of, own = run_of(run, graph), graph.part_of(number)
+        of, own = around.name, graph.part_of(number)
         kept = kept_until(run, self.parts.clock.now())
         store, end = self.parts.workflows, end_of(run)
         recorded = store.record_end(run.tenant, of, number, end, in_round=run.round, expires_at=kept)
         known, parts = recorded.ends, {own}
-        while missing := self._state(run, graph, known).parts_wanted(number) - parts:
+        while missing := state_of(around, known).parts_wanted(number) - parts:
             known = known.joined(store.read(run.tenant, of, sorted(missing), with_run=False).ends)
             parts |= missing
-        state = self._state(run, graph, known)
+        state = state_of(around, known)
         if graph.items is not None:
             # A repetition, or another round, may follow an end of which nothing was sent.
             following = graph.opened(number, known, last=recorded.first and not run.round)
@@ -465,14 +454,14 @@ class Workflows:
         starts = state.to_start(following)
         if not state.settled(number) and number not in starts and state.readiness(number) is not Readiness.WAITS:
             starts.append(number)
-        if number in starts and not self._is_alive(run, graph):
+        if number in starts and not self._is_alive(run.tenant, around):
             starts.remove(number)  # its start would lead back here
         sent = messages.starts(state, starts)
         if run.round or state.outcome is not WorkflowOutcome.OPEN:
             sent.append(messages.evaluate())
         return sent
 
-    def _after_run(self, run: Run, graph: Graph) -> list[RunMessage]:
+    def _after_run(self, run: Run, inside: GraphRun) -> list[RunMessage]:
         """Return the messages after the end of a workflow's run. If its steps ended the run, it is evaluated again in
         case a step was redriven before the end was written. Only a step that may fail can be dead in a run that has
         SUCCEEDED. If the run ended for another reason, the steps that are due or active are cancelled.
@@ -480,68 +469,99 @@ class Workflows:
         if isinstance(run, Skipped) or not isinstance(run, Final) or run.attempt == 0:
             return []
         succeeded = isinstance(run, Succeeded)
-        if succeeded and not any(step.may_fail for step in graph.steps):
-            return []  # also a step with items: its success, and thus its manifest, is final
-        state, messages = self._known(run, graph), self._messages(run, graph)
+        if succeeded and (run.is_step or not any(step.may_fail for step in inside.graph.steps)):
+            return []  # the success of a step, and thus its manifest, is final
+        state, messages = self._known(run.tenant, inside), self._messages(run, inside)
         if succeeded or run.reason == STEPS_FAILED:
             written = WorkflowOutcome.DONE if succeeded else WorkflowOutcome.FAILED
             return [] if state.outcome is written else [messages.evaluate()]
         return messages.cancellations(state.to_cancel())
 
-    def _is_alive(self, step: Run | RunMessage, graph: Graph) -> bool:
-        run = self._workflow_run(step, graph)
+    def _is_alive(self, tenant: str, around: GraphRun) -> bool:
+        run = self._workflow_run(tenant, around)
         return run is not None and not run.state.final
 
-    def _workflow_run(self, step: Run | RunMessage, graph: Graph) -> Run | None:
-        return self.parts.workflows.read(step.tenant, run_of(step, graph), ()).run
+    def _workflow_run(self, tenant: str, around: GraphRun) -> Run | None:
+        return self.parts.workflows.read(tenant, around.name, ()).run
 
-    def _known(self, of: Run | RunMessage, graph: Graph) -> WorkflowState:
+    def _known(self, tenant: str, inside: GraphRun) -> WorkflowState:
         """Return the state with the outcomes of all steps."""
-        return self._state(of, graph, self._ends(of, graph, graph.all, graph.all))
+        return state_of(inside, self._ends(tenant, inside, inside.graph.all, inside.graph.all))
 
-    def _ends_before(self, of: Run | RunMessage, graph: Graph, number: int, *, own: bool) -> StepOutcomes:
+    def _ends_before(self, tenant: str, around: GraphRun, number: int, *, own: bool) -> StepOutcomes:
         """Return the outcomes that decide whether a step may start. `own`: include the step's current outcome, which
         only counts if the step has a record.
         """
-        mine = 1 << number
-        return self._ends(of, graph, graph.upstream[number] | (mine if own else 0), graph.before(number) | mine)
+        graph, mine = around.graph, 1 << number
+        return self._ends(tenant, around, graph.upstream[number] | (mine if own else 0), graph.before(number) | mine)
 
-    def _ends(self, of: Run | RunMessage, graph: Graph, wanted: int, again: int) -> StepOutcomes:
+    def _ends(self, tenant: str, inside: GraphRun, wanted: int, again: int) -> StepOutcomes:
         """Return the outcomes of the steps in `wanted`. If outcomes were withdrawn in this run, include the steps in
         `again`.
         """
-        name = run_of(of, graph)
+        store, graph = self.parts.workflows, inside.graph
         parts = graph.parts_of(wanted)
-        ends = self.parts.workflows.read(of.tenant, name, parts, with_run=False).ends if parts else StepOutcomes()
+        ends = store.read(tenant, inside.name, parts, with_run=False).ends if parts else StepOutcomes()
         if ends.again and (more := graph.parts_of(again) - parts):
-            ends = ends.joined(self.parts.workflows.read(of.tenant, name, more, with_run=False).ends)
+            ends = ends.joined(store.read(tenant, inside.name, more, with_run=False).ends)
         return ends
 
-    def _state(self, of: Run | RunMessage, graph: Graph, known: StepOutcomes) -> WorkflowState:
-        return WorkflowState(graph, of.occurrence, of.suffix, known)
-
-    def _records(self, of: Run | RunMessage, graph: Graph, numbers: list[int]) -> dict[int, Run]:
+    def _records(self, tenant: str, inside: GraphRun, numbers: list[int]) -> dict[int, Run]:
         """Return the existing records of these steps, by number."""
-        return records_in(self.parts.workflows, of, graph, numbers)
+        return records_in(self.parts.workflows, tenant, inside, numbers)
 
-    def _messages(self, run: Run, graph: Graph) -> WorkflowMessages:
-        return WorkflowMessages(run.identity, graph, self.parts.clock.now(), self.parts.randomness)
+    def _messages(self, run: Run, inside: GraphRun) -> WorkflowMessages:
+        return WorkflowMessages(run.identity, inside, self.parts.clock.now(), self.parts.randomness)
 
-    def _graph(self, tenant: str, ref: WorkflowRef) -> Graph:
-        return self.parts.workflows.graph(tenant, ref)
+    def _around(self, step: RunLike) -> GraphRun:
+        """Return the run in which a run is a step. Raises GraphMissingError."""
+        return graph_run(self.parts.workflows, step.tenant, ref_around(step), step)
 
-    def _graph_within(self, run: Run | RunMessage) -> Graph:
-        """Return the graph of the steps or items of a workflow's run. Raises GraphMissingError."""
+    def _within(self, run: RunLike) -> GraphRun:
+        """Return a workflow's run, or that of a step with items, with its graph. Raises GraphMissingError."""
         ref = ref_within(run)
         if ref is None:
             raise GraphMissingError(f"{run.name} has no graph")
-        return self._graph(run.tenant, ref)
+        return graph_run(self.parts.workflows, run.tenant, ref, run)
 
 
-def records_in(store: WorkflowStore, of: OfRun, graph: Graph, numbers: Iterable[int]) -> dict[int, Run]:
+def graph_run(store: WorkflowStore, tenant: str, ref: WorkflowRef, of: RunLike) -> GraphRun:
+    """Return the run of this graph which `of` is, or to which it belongs. Raises GraphMissingError."""
+    return GraphRun(ref, store.graph(tenant, ref), run_in(ref, of))
+
+
+def jobs_of(store: WorkflowStore, tenant: str, ref: WorkflowRef, charge: Callable[[int], None]) -> list[Job]:
+    """Return the jobs of a workflow: its own, those of its steps, and those of the workflows that are its steps, as
+    they are now. `charge` receives the number of jobs before they are read. Raises GraphMissingError and the errors of
+    `charge`.
+    """
+    found, refs = dict[str, Job](), [ref]
+    for _ in range(MAX_LEVELS):
+        names = {name for each in refs for name in (each.workflow, *store.graph(tenant, each).of_jobs)} - found.keys()
+        charge(len(names))
+        read = store.jobs(tenant, sorted(names))
+        found |= read
+        workflows = [(job.id, job.target) for job in read.values()]
+        known = {each.workflow for each in refs}
+        refs = [
+            WorkflowRef(job_id, target.graph)
+            for job_id, target in workflows
+            if isinstance(target, WorkflowTarget) and job_id not in known
+        ]
+        if not refs:
+            break
+    return list(found.values())
+
+
+def state_of(inside: GraphRun, known: StepOutcomes) -> WorkflowState:
+    """Return the state of a run according to the known ends of its steps."""
+    return WorkflowState(inside.graph, inside.name.occurrence, inside.name.suffix, known)
+
+
+def records_in(store: WorkflowStore, tenant: str, inside: GraphRun, numbers: Iterable[int]) -> dict[int, Run]:
     """Return the existing records of these steps of a run, by number. Strongly consistent."""
-    names = {name_in(of, graph.steps[number]): number for number in numbers}
-    return {names[run.name]: run for run in store.records(of.tenant, list(names))} if names else {}
+    names = {inside.name_of(number): number for number in numbers}
+    return {names[run.name]: run for run in store.records(tenant, list(names))} if names else {}
 
 
 def named_failures(workflow: str, state: WorkflowState, records: Mapping[int, Run]) -> list[str]:
@@ -589,10 +609,11 @@ class WorkflowRuns:
         ref = ref_within(run)
         if ref is None:
             raise NoWorkflowRunError(run)
-        graph = self.workflows.graph(run.tenant, ref)
+        inside = graph_run(self.workflows, run.tenant, ref, run)
+        graph = inside.graph
         charge(1 + len(graph.steps) // RECORDS_A_REQUEST)
         ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
-        records = self.workflows.records(run.tenant, [name_in(run, step) for step in graph.steps])
+        records = self.workflows.records(run.tenant, [inside.name_of(number) for number in range(len(graph.steps))])
         return viewed(run, graph, ends, records, deleted=run.state.final and ends.again and self._deleted(run))
 
     def _deleted(self, run: Run) -> bool:
@@ -605,9 +626,8 @@ class WorkflowRuns:
         """
         if run.workflow is None or not run.state.final or (run.is_step and not may_run_again(run)):
             return None
-        whole = run.name.whole
-        workflow = run.job_id if run.name.item is not None else read_ref(run.workflow).workflow
-        found = self.workflows.read(run.tenant, RunName(workflow, whole.occurrence, whole.suffix), [0])
+        of = run_in(ref_around(run), run) if run.is_step else run.name
+        found = self.workflows.read(run.tenant, of, [0])
         if found.run is None or not found.ends.again:
             return None
         try:
@@ -623,14 +643,16 @@ class WorkflowRuns:
         if ref is None:
             return []
         try:
-            graph = self.workflows.graph(run.tenant, ref)
+            inside = graph_run(self.workflows, run.tenant, ref, run)
         except GraphMissingError:
             return []
+        graph = inside.graph
         ends = self.workflows.read(run.tenant, run.name, graph.parts, with_run=False).ends
-        state = WorkflowState(graph, run.occurrence, run.suffix, ends)
+        state = state_of(inside, ends)
         if state.outcome is not WorkflowOutcome.FAILED:
             return []
-        records = records_in(self.workflows, run, graph, numbers_in(ends.failed & ~graph.carried_over.any))
+        failed = numbers_in(ends.failed & ~graph.carried_over.any)
+        records = records_in(self.workflows, run.tenant, inside, failed)
         return (
             []
             if any(isinstance(each, Dead) for each in records.values())

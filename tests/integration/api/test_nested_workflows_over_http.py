@@ -1,0 +1,409 @@
+"""Workflows as steps of workflows, and jobs that are steps of several workflows, over the API."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from duecourse.domain.runs.rendering import render_document
+from duecourse.domain.targets.targets import Failed, Outcome, Returned
+from duecourse.ports import Call
+from tests.integration.api.test_workflows_over_http import RUN, Desk, kind
+from tests.support.api import HTTP_TARGET, Answered
+from tests.support.api_events import json_event, jwt_caller
+from tests.support.jobs import NOON
+from tests.support.named_steps import named
+from tests.support.tables import Tables
+
+LOCAL = RUN.partition(".")[2]
+END = NOON + 120
+
+
+def job(payload: Any = None, **fields: Any) -> dict[str, Any]:
+    return {"job": {"target": HTTP_TARGET, "payload": payload, "retry": {"max_attempts": 1}, **fields}}
+
+
+INNER: dict[str, Any] = {
+    "schedule": None,
+    "payload": {"rows": "{{upstream.extract.result.rows}}", "text": "n={{upstream.extract.result.rows}}"},
+    "jobs": {
+        "copy": job({"rows": "{{workflow.payload.rows}}", "text": "{{workflow.payload.text}}"}),
+        "index": job() | {"after": ["copy"]},
+    },
+}
+OUTER: dict[str, Any] = {
+    "schedule": "1 12 * * *",
+    "jobs": {
+        "extract": job(),
+        "load": {"after": ["extract"]},
+        "report": job("{{upstream.load.result}}") | {"after": ["load"]},
+    },
+}
+OTHER = "/v1/workflows/other"
+ALL = ("extract", "copy", "index", "load", "report", "nightly")
+
+
+class Answers:
+    """Jobs in `failing` fail for good. `calls` counts the calls by run, `payloads` has the last payload by run."""
+
+    def __init__(self) -> None:
+        self.failing: set[str] = set()
+        self.calls: Counter[str] = Counter()
+        self.payloads: dict[str, Any] = {}
+
+    def __call__(self, call: Call) -> Outcome:
+        run = call.run.name
+        self.calls[run.id] += 1
+        self.payloads[run.id] = render_document(call.job.payload, call.values)
+        if run.job_id in self.failing:
+            return Failed("no", retryable=False, code="http.500")
+        return Returned({"rows": 7} if run.job_id == "extract" else {"of": run.job_id})
+
+
+class Nested(Desk):
+    """The workflow `nightly` has the workflow `load` as a step."""
+
+    def __init__(self, tables: Tables, **settings: Any) -> None:
+        super().__init__(tables, **settings)
+        self.answers = Answers()
+        self.world.caller.answer = self.answers
+
+    def put_both(self) -> None:
+        assert self.put(INNER, "/v1/workflows/load").status == 201
+        answer = self.put(OUTER)
+        assert answer.status == 201, answer.text
+
+    def states(self, *names: str, local: str = LOCAL) -> dict[str, str | None]:
+        runs = {name: self.api.get(f"/v1/runs/{name}.{local}") for name in names}
+        return {name: run.json["state"] if run.status == 200 else None for name, run in runs.items()}
+
+    def post(self, path: str, body: Any = None) -> Answered:
+        answer = self.api.send(json_event("POST", path, {} if body is None else body))
+        self.world.work()
+        return answer
+
+
+@pytest.fixture
+def desk(tables: Tables) -> Nested:
+    return Nested(tables)
+
+
+def test_nested_workflow_runs_as_a_step_and_its_steps_run_once_each(desk: Nested) -> None:
+    desk.put_both()
+    desk.world.until(END)
+    assert desk.states(*ALL) == dict.fromkeys(ALL, "SUCCEEDED")
+    assert desk.answers.calls == dict.fromkeys(
+        [f"{each}.{LOCAL}" for each in ("extract", "copy", "index", "report")], 1
+    )
+    outer, inner = desk.view(), desk.api.get(f"/v1/workflows/load/runs/{LOCAL}").json
+    assert [(each["id"], each["is_workflow"]) for each in outer["jobs"]] == [
+        ("extract", False),
+        ("load", True),
+        ("report", False),
+    ]
+    assert [(each["id"], each["state"]) for each in inner["jobs"]] == [("copy", "SUCCEEDED"), ("index", "SUCCEEDED")]
+    runs = {name: desk.api.get(f"/v1/runs/{name}.{LOCAL}").json["workflow"] for name in ("copy", "load", "nightly")}
+    assert runs == {"copy": "load", "load": "nightly", "nightly": "nightly"}
+
+
+def test_nested_workflow_takes_its_payload_from_upstream_and_hands_its_results_on(desk: Nested) -> None:
+    desk.put_both()
+    desk.world.until(END)
+    assert desk.answers.payloads[f"copy.{LOCAL}"] == {"rows": 7, "text": "n=7"}
+    steps = {
+        name: {"run_id": f"{name}.{LOCAL}", "state": "SUCCEEDED", "result": {"of": name}} for name in ("copy", "index")
+    }
+    assert desk.answers.payloads[f"report.{LOCAL}"] == {"steps": steps}
+
+
+def test_nested_workflow_that_runs_alone_keeps_its_placeholders(desk: Nested) -> None:
+    desk.put_both()
+    run = desk.post("/v1/jobs/load/run").json
+    desk.world.work()
+    local = run["id"].partition(".")[2]
+    assert desk.states("load", "copy", "index", local=local) == dict.fromkeys(("load", "copy", "index"), "SUCCEEDED")
+    assert desk.answers.payloads[f"copy.{local}"]["rows"] == "{{upstream.extract.result.rows}}"
+    assert desk.states("nightly") == {"nightly": "QUEUED"}
+
+
+def test_nested_workflow_with_a_dead_step_fails_the_outer_run_with_one_notice(desk: Nested) -> None:
+    desk.answers.failing = {"copy"}
+    desk.put_both()
+    desk.world.until(END)
+    assert desk.states(*ALL) == {
+        "extract": "SUCCEEDED",
+        "copy": "DEAD",
+        "index": "SKIPPED",
+        "load": "DEAD",
+        "report": "SKIPPED",
+        "nightly": "DEAD",
+    }
+    assert desk.api.get(f"/v1/runs/{RUN}").json["error"] == "failed: load (workflow.failed)"
+    assert [each.run.run_id for each in desk.world.notices.deaths] == [RUN]
+
+
+@pytest.mark.parametrize("redriven", ["copy", "load", "nightly"])
+def test_nested_workflow_redrive_at_any_level_continues_all_levels(desk: Nested, redriven: str) -> None:
+    desk.answers.failing = {"copy"}
+    desk.put_both()
+    desk.world.until(END)
+    desk.answers.failing = set()
+    assert desk.post(f"/v1/runs/{redriven}.{LOCAL}/redrive").status == 202
+    desk.world.until(END + 60)
+    assert desk.states(*ALL) == dict.fromkeys(ALL, "SUCCEEDED")
+    assert desk.answers.calls[f"extract.{LOCAL}"] == 1
+    assert desk.answers.calls[f"copy.{LOCAL}"] == 2
+
+
+def test_nested_workflow_is_cancelled_with_the_outer_run(desk: Nested) -> None:
+    desk.put(INNER | {"jobs": {"copy": job(completion="callback", completion_seconds=600)}}, "/v1/workflows/load")
+    desk.put(OUTER)
+    desk.world.until(END)
+    assert desk.states("copy", "load", "nightly") == {"copy": "WAITING", "load": "WAITING", "nightly": "WAITING"}
+    assert desk.post(f"/v1/runs/{RUN}/cancel").status == 202
+    desk.world.until(END + 60)
+    assert desk.states("copy", "load", "nightly", "report") == {
+        "copy": "CANCELLED",
+        "load": "CANCELLED",
+        "nightly": "CANCELLED",
+        "report": None,
+    }
+
+
+def test_nested_workflow_ends_by_the_deadline_of_the_outer_run(desk: Nested) -> None:
+    waits = job(completion="callback", completion_seconds=6000)
+    desk.put(INNER | {"jobs": {"copy": waits}}, "/v1/workflows/load")
+    desk.put(OUTER | {"deadline_seconds": 60})
+    desk.world.until(NOON + 300)
+    assert desk.states("copy", "load", "nightly") == {"copy": "CANCELLED", "load": "CANCELLED", "nightly": "DEAD"}
+    assert desk.api.get(f"/v1/runs/{RUN}").json["code"] == "workflow.deadline"
+
+
+def test_nested_workflow_rerun_of_the_outer_run_repeats_or_carries_over_the_nested_run(desk: Nested) -> None:
+    desk.put_both()
+    desk.world.until(END)
+    for begin, copies in (("report", 1), ("load", 2)):
+        run = desk.rerun(begin).json["id"]
+        desk.world.work()
+        desk.world.until(desk.world.clock.now() + 10)
+        assert desk.api.get(f"/v1/runs/{run}").json["state"] == "SUCCEEDED"
+        assert sum(count for name, count in desk.answers.calls.items() if name.startswith("copy.")) == copies
+    answer = desk.rerun("copy", run=f"load.{LOCAL}")
+    assert (answer.status, kind(answer)) == (409, "no-workflow-run")
+
+
+def test_nested_workflow_items_of_its_steps_run_once_each(desk: Nested) -> None:
+    each = job("{{item}}") | {"for_each": "{{workflow.payload.list}}"}
+    inner = {"schedule": None, "payload": {"list": ["a", "b"]}, "jobs": {"copy": each}}
+    desk.put(inner, "/v1/workflows/load")
+    desk.put(OUTER)
+    desk.world.until(END)
+    assert desk.states("copy", "load", "report", "nightly") == dict.fromkeys(
+        ("copy", "load", "report", "nightly"), "SUCCEEDED"
+    )
+    assert [desk.answers.payloads[f"copy.{LOCAL}.i{index}"] for index in range(2)] == ["a", "b"]
+
+
+# --- what is refused
+
+
+def refused(desk: Nested, body: Any, path: str) -> dict[str, str]:
+    before = desk.items()
+    answer = desk.put(body, path)
+    assert (answer.status, kind(answer)) == (409, "workflow-conflict"), answer.text
+    assert desk.items() == before
+    return answer.errors
+
+
+def test_nested_workflows_cannot_contain_each_other(desk: Nested) -> None:
+    desk.put_both()
+    desk.put(OUTER | {"schedule": None})
+    found = refused(desk, INNER | {"jobs": INNER["jobs"] | {"all": {"job_id": "nightly"}}}, "/v1/workflows/load")
+    assert found == {"/jobs/all": "creates a cycle of workflows: nightly -> load -> nightly; remove one of these steps"}
+
+
+def test_nested_workflows_have_at_most_four_levels(desk: Nested) -> None:
+    desk.put({"schedule": None, "jobs": {"a": job()}}, "/v1/workflows/w1")
+    for level in (2, 3, 4):
+        answer = desk.put({"schedule": None, "jobs": {"down": {"job_id": f"w{level - 1}"}}}, f"/v1/workflows/w{level}")
+        assert answer.status == 201, answer.text
+    body = {"schedule": None, "jobs": {"down": {"job_id": "w4"}}}
+    assert refused(desk, body, "/v1/workflows/w5") == {
+        "/jobs/down": "makes 5 levels of workflows; at most 4 are allowed, so remove a level"
+    }
+    desk.put({"schedule": None, "jobs": {"b": job()}}, "/v1/workflows/w0")
+    body = {"schedule": None, "jobs": {"down": {"job_id": "w0"}}}
+    assert refused(desk, body, "/v1/workflows/w1") == {
+        "/jobs/down": "makes 5 levels of workflows; at most 4 are allowed, so remove a level"
+    }
+    run = desk.post("/v1/jobs/w4/run").json["id"]
+    desk.world.until(desk.world.clock.now() + 10)
+    assert desk.api.get(f"/v1/runs/{run}").json["state"] == "SUCCEEDED"
+
+
+@pytest.mark.parametrize(
+    ("step", "place", "said"),
+    [
+        ({"shared": True}, "/jobs/load/shared", "load is a workflow, which can be a step of one workflow only"),
+        ({"for_each": "{{upstream.extract.result}}"}, "/jobs/load/for_each", "cannot run for each item"),
+        (job() | {"job_id": "load"}, "/jobs/load", "load is a workflow; remove job"),
+    ],
+)
+def test_nested_workflow_faults_name_the_field_and_the_remedy(
+    desk: Nested, step: dict[str, Any], place: str, said: str
+) -> None:
+    desk.put(INNER, "/v1/workflows/load")
+    body = {"schedule": None, "jobs": {"extract": job(), "load": {"after": ["extract"]} | step}}
+    assert said in refused(desk, body, "/v1/workflows/nightly")[place]
+
+
+def test_nested_workflow_belongs_to_one_workflow_and_keeps_no_schedule(desk: Nested) -> None:
+    desk.put_both()
+    before = desk.items()
+    answers = [
+        desk.put(
+            {"schedule": None, "jobs": {"extract": job() | {"job_id": "x"}, "load": {"after": ["extract"]}}}, OTHER
+        ),
+        desk.put(INNER | {"schedule": "@daily"}, "/v1/workflows/load"),
+        desk.api.delete("/v1/jobs/load"),
+    ]
+    assert [(each.status, kind(each)) for each in answers] == [
+        (409, "workflow-conflict"),
+        (409, "in-workflow"),
+        (409, "in-workflow"),
+    ]
+    assert desk.items() == before
+    desk.put(OUTER | {"jobs": {"extract": job()}})
+    assert desk.api.delete("/v1/jobs/load").status == 204
+
+
+def test_nested_workflow_is_paused_like_any_step(desk: Nested) -> None:
+    desk.put_both()
+    desk.post("/v1/jobs/load/pause")
+    desk.world.until(END)
+    assert desk.states("extract", "load", "copy") == {"extract": "SUCCEEDED", "load": None, "copy": None}
+    desk.post("/v1/jobs/load/resume")
+    desk.world.until(END + 300)
+    assert desk.states(*ALL) == dict.fromkeys(ALL, "SUCCEEDED")
+
+
+def test_nested_workflow_requires_the_tags_of_all_levels(tables: Tables) -> None:
+    desk = Nested(tables, auth="jwt", tenant_claim="tenant")
+    desk.api.caller = jwt_caller("default", "jobs:read", "jobs:write")
+    inner = INNER | {"tags": ["etl"], "jobs": {"copy": job(tags=["other"])}}
+    desk.put(inner, "/v1/workflows/load")
+    etl = {
+        name: {**step, "job": {**step["job"], "tags": ["etl"]}} if "job" in step else step
+        for name, step in OUTER["jobs"].items()
+    }
+    body = OUTER | {"tags": ["etl"], "jobs": etl}
+    whole, scoped = desk.api.caller, jwt_caller("default", "jobs:read:tag=etl", "jobs:write:tag=etl")
+
+    def put() -> Answered:
+        event = json_event("PUT", "/v1/workflows/nightly", body | {"jobs": named(body["jobs"])})
+        desk.api.caller = scoped
+        answer = desk.api.send(event)
+        desk.api.caller = whole
+        return answer
+
+    before = desk.items()
+    assert put().status == 403
+    assert desk.items() == before
+    desk.put(body)
+    desk.answers.failing = {"copy"}
+    desk.world.until(END)
+    for name in ("nightly", "load", "copy"):
+        event = json_event("POST", f"/v1/runs/{name}.{LOCAL}/redrive", {})
+        desk.api.caller = scoped
+        assert desk.api.send(event).status == 403, name
+
+
+# --- shared jobs
+
+
+SHARED = {"after": [], "job_id": "common", "shared": True}
+
+
+def with_shared(desk: Nested, **fields: Any) -> None:
+    made = {"id": "common", "schedule": "1 12 * * *", "target": HTTP_TARGET, "retry": {"max_attempts": 1}}
+    assert desk.api.post(made | fields).status == 201
+    for name in ("nightly", "weekly"):
+        body = {
+            "schedule": "1 12 * * *",
+            "jobs": {"first": job() | {"job_id": f"{name}-first"}, "use": SHARED | {"after": ["first"]}},
+        }
+        answer = desk.put(body, f"/v1/workflows/{name}")
+        assert answer.status == 201, answer.text
+
+
+def test_shared_job_runs_in_several_workflows_and_by_its_own_schedule(desk: Nested) -> None:
+    with_shared(desk)
+    desk.world.until(END)
+    ids = [f"common.{LOCAL}", f"common.{LOCAL}.wnightly", f"common.{LOCAL}.wweekly"]
+    assert {name: desk.answers.calls[name] for name in ids} == dict.fromkeys(ids, 1)
+    for name in ("nightly", "weekly"):
+        view = desk.api.get(f"/v1/workflows/{name}/runs/{LOCAL}").json
+        assert (view["state"], [each["run"] for each in view["jobs"]]) == (
+            "SUCCEEDED",
+            [f"{name}-first.{LOCAL}", f"common.{LOCAL}.w{name}"],
+        )
+    shown = desk.api.get(f"/v1/runs/common.{LOCAL}.wnightly").json
+    assert (shown["workflow"], shown["state"]) == ("nightly", "SUCCEEDED")
+    assert desk.api.get("/v1/jobs/common").json["workflow"] is None
+    again = desk.api.get("/v1/workflows/nightly").json
+    assert again["jobs"]["use"]["shared"] is True
+    assert desk.put({name: again[name] for name in ("schedule", "jobs")}).json["changed"] == []
+
+
+def test_shared_job_is_redriven_and_rerun_in_its_workflow(desk: Nested) -> None:
+    with_shared(desk)
+    desk.answers.failing = {"common"}
+    desk.world.until(END)
+    assert desk.states("nightly", "weekly") == {"nightly": "DEAD", "weekly": "DEAD"}
+    desk.answers.failing = set()
+    assert desk.post(f"/v1/runs/common.{LOCAL}.wnightly/redrive").status == 202
+    desk.world.until(END + 60)
+    assert desk.states("nightly", "weekly") == {"nightly": "SUCCEEDED", "weekly": "DEAD"}
+    run = desk.rerun("first").json["id"]
+    desk.world.until(END + 120)
+    local = run.partition(".")[2]
+    assert desk.states("common", local=f"{local}.wnightly") == {"common": "SUCCEEDED"}
+    assert desk.api.get(f"/v1/runs/{run}").json["state"] == "SUCCEEDED"
+
+
+def test_shared_job_that_was_deleted_fails_its_step(desk: Nested) -> None:
+    with_shared(desk)
+    assert desk.api.delete("/v1/jobs/common").status == 204
+    desk.world.until(END)
+    view = desk.view()
+    assert [(each["state"], each["reason"]) for each in view["jobs"]] == [("SUCCEEDED", None), ("SKIPPED", "deleted")]
+    assert view["state"] == "DEAD"
+
+
+def test_shared_job_with_items_and_results_of_other_steps(desk: Nested) -> None:
+    made = {"id": "common", "schedule": None, "target": HTTP_TARGET, "payload": "{{item}}"}
+    assert desk.api.post(made).status == 201
+    step = {"job_id": "common", "shared": True, "for_each": "{{workflow.payload}}"}
+    last = job("{{upstream.use.result.count}}") | {"after": ["use"], "job_id": "last"}
+    answer = desk.put({"schedule": "1 12 * * *", "payload": ["a", "b"], "jobs": {"use": step, "last": last}})
+    assert answer.status == 201, answer.text
+    desk.world.until(END)
+    assert [desk.answers.payloads[f"common.{LOCAL}.wnightly.i{index}"] for index in range(2)] == ["a", "b"]
+    assert desk.answers.payloads[f"last.{LOCAL}"] == 2
+
+
+def test_shared_step_needs_an_existing_job(desk: Nested) -> None:
+    answer = desk.put({"schedule": None, "jobs": {"use": job() | {"shared": True}, "gone": {"shared": True}}})
+    assert answer.status == 422
+    assert answer.errors == {
+        "/jobs/use/shared": "needs an existing job; remove job, and name the existing job in job_id",
+        "/jobs/gone": "there is no job gone; create it, name another in job_id, or define it here in job",
+    }
+
+
+def test_shared_job_is_claimed_and_released_when_its_step_changes(desk: Nested) -> None:
+    desk.api.post({"id": "common", "schedule": None, "target": HTTP_TARGET})
+    workflow = lambda **step: {"schedule": None, "jobs": {"use": {"job_id": "common", **step}}}  # noqa: E731
+    for shared in (False, True, False):
+        assert desk.put(workflow(shared=shared)).status in (200, 201)
+        assert desk.api.get("/v1/jobs/common").json["workflow"] == (None if shared else "nightly")
