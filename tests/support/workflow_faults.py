@@ -149,6 +149,40 @@ def _redriven_item(stage: WorkflowStage) -> None:
     stage.at(700)
 
 
+INNER: dict[str, tuple[str, ...]] = {"copy": (), "index": ("copy",)}
+OUTER: dict[str, tuple[str, ...]] = {"extract": (), "load": ("extract",), "report": ("load",)}
+
+
+def _nested(stage: WorkflowStage) -> None:
+    add_workflow(stage, graph_of(INNER), id="load", schedule="", workflow="nightly")
+    add_workflow(stage, graph_of(OUTER, load={"nested": True}, report={"shared": True}))
+    stage.at(400)
+
+
+def _failing_nested(stage: WorkflowStage) -> None:
+    stage.steps.failing = frozenset({"copy"})
+    _nested(stage)
+    stage.steps.failing = frozenset()
+
+
+def _redriven_inner(stage: WorkflowStage) -> None:
+    _failing_nested(stage)
+    stage.redrive("copy")
+    stage.at(700)
+
+
+def _redriven_nested(stage: WorkflowStage) -> None:
+    _failing_nested(stage)
+    stage.redrive("load")
+    stage.at(700)
+
+
+def _redriven_outer(stage: WorkflowStage) -> None:
+    _failing_nested(stage)
+    stage.redrive("nightly")
+    stage.at(700)
+
+
 def _all(graph: Iterable[str], **others: RunState) -> Ends:
     return dict.fromkeys((*graph, "nightly"), S) | others
 
@@ -156,6 +190,8 @@ def _all(graph: Iterable[str], **others: RunState) -> Ends:
 ONCE = dict.fromkeys(DIAMOND, 1)
 ITEMS = ("list", "load", "report", *(f"load.i{index}" for index in range(2)))
 ITEM_CALLS = {"list": 1, "load": 2, "report": 1}
+NESTED = ("extract", "load", "copy", "index", "report.wnightly")
+NESTED_CALLS = {"extract": 1, "copy": 1, "index": 1, "report": 1}
 STORIES = (
     WorkflowStory("a chain", _chain, _all(CHAIN), dict.fromkeys(CHAIN, 1)),
     WorkflowStory("a join", _join, _all(DIAMOND), ONCE),
@@ -174,6 +210,16 @@ STORIES = (
     ),
     WorkflowStory("a redriven step with items", _redriven_items, _all(ITEMS), ITEM_CALLS | {"load": 3}),
     WorkflowStory("a redriven item", _redriven_item, _all(ITEMS), ITEM_CALLS | {"load": 3}),
+    WorkflowStory("a nested workflow", _nested, _all(NESTED), NESTED_CALLS),
+    WorkflowStory(
+        "a failure in a nested workflow",
+        _failing_nested,
+        _all(NESTED, copy=D, index=K, load=D, **{"report.wnightly": K}, nightly=D),
+        NESTED_CALLS | {"index": 0, "report": 0},
+    ),
+    WorkflowStory("a redriven step of a nested workflow", _redriven_inner, _all(NESTED), NESTED_CALLS | {"copy": 2}),
+    WorkflowStory("a redriven nested workflow", _redriven_nested, _all(NESTED), NESTED_CALLS | {"copy": 2}),
+    WorkflowStory("a redriven outer workflow", _redriven_outer, _all(NESTED), NESTED_CALLS | {"copy": 2}),
 )
 
 
@@ -207,14 +253,14 @@ def _problems(story: WorkflowStory, stage: WorkflowStage) -> Iterable[str]:
         for item in stored
         if item["SK"]["S"].startswith("RUN#")
     }
-    items = INSTANT + ".i"
+    parts = INSTANT + ".i", INSTANT + ".w"
     first = {
         job_id + local.removeprefix(INSTANT): state
         for (job_id, local), state in records.items()
-        if local == INSTANT or local.startswith(items)
+        if local == INSTANT or local.startswith(parts)
     }
     others = {
-        job_id: state for (job_id, local), state in records.items() if local != INSTANT and not local.startswith(items)
+        job_id: state for (job_id, local), state in records.items() if local != INSTANT and not local.startswith(parts)
     }
     if first != story.ends:
         yield f"ended {first}"

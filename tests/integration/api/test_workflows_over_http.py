@@ -104,6 +104,7 @@ def test_workflows_put_creates_a_workflow_with_its_jobs(desk: Desk) -> None:
         "may_fail": False,
         "not_before": None,
         "only": None,
+        "shared": False,
         "for_each": None,
         "at_once": None,
         "max_failed": None,
@@ -285,7 +286,7 @@ def test_workflows_jobs_used_elsewhere_are_a_conflict(desk: Desk) -> None:
     answer = desk.put({"schedule": None, "jobs": {"extract": {}, "daily": {}, "nightly": {}}}, "/v1/workflows/other")
     assert (answer.status, kind(answer)) == (409, "workflow-conflict")
     assert answer.errors == {
-        "/jobs/extract": "is a step of workflow nightly; remove it from that workflow first",
+        "/jobs/extract": "is a step of workflow nightly; remove it from that workflow first, or add shared: true",
         "/jobs/daily": "has its own schedule (@daily); set the schedule to null first, or add shared: true",
         "/jobs/nightly": "has its own schedule (1 12 * * *); set the schedule to null first",
     }

@@ -139,7 +139,10 @@ def test_apply_renames_a_workflow_in_one_plan(run: Run, api: ServedApi, desk: De
 
     refused = run(*owned, "--yes")
     assert refused.exit_code == 1
-    assert "jobs/load: is a step of workflow etl; remove it from that workflow first" in refused.stderr
+    assert (
+        "jobs/load: is a step of workflow etl; remove it from that workflow first, or add shared: true"
+        in refused.stderr
+    )
 
     planned = run(*owned, "--prune", "--dry-run")
     assert planned.exit_code == 2, planned.output

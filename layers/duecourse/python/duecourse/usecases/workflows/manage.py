@@ -206,7 +206,7 @@ def claimed_by_others(
     return [
         WorkflowFault(
             ("jobs", step.id),
-            f"is a step of workflow {job.workflow}; remove it from that workflow first",
+            f"is a step of workflow {job.workflow}; remove it from that workflow first{_or_shared(job)}",
             conflict=True,
         )
         for step in steps
@@ -215,6 +215,10 @@ def claimed_by_others(
         and job.workflow not in (None, workflow)
         and membership.holds(job, now)
     ]
+
+
+def _or_shared(job: Job) -> str:
+    return "" if isinstance(job.target, WorkflowTarget) else ", or add shared: true"
 
 
 def ref_of(job: Job) -> WorkflowRef:
