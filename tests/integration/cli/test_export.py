@@ -109,3 +109,34 @@ def test_export_includes_more_jobs_than_one_page_holds(run: Run, desk: Desk, api
 
 def documents(text: str) -> list[Any]:
     return [each.value for each in parse(text)]
+
+
+def test_export_of_nested_workflows_and_shared_jobs_is_applied_in_any_order(
+    run: Run, desk: Desk, tmp_path: Path
+) -> None:
+    step = {"job": {"target": HTTP_TARGET}}
+    files: dict[str, Any] = {
+        "a-outer": {"workflow": "outer", "schedule": "@daily", "jobs": {"inner": {}, "common": {"shared": True}}},
+        "b-inner": {"workflow": "inner", "schedule": None, "jobs": {"copy": step, "common": {"shared": True}}},
+        "c-common": {"id": "common", "schedule": "@hourly", "target": HTTP_TARGET},
+    }
+    folder = tmp_path / "nested"
+    folder.mkdir()
+    for name, document in files.items():
+        (folder / f"{name}.json").write_text(json.dumps(document))
+    made = run("apply", "-f", str(folder), "--yes", "--owner", "team")
+    assert made.exit_code == 0, made.output
+    owners = {name: desk.api.get(f"/v1/jobs/{name}").json["workflow"] for name in ("inner", "inner--copy", "common")}
+    assert owners == {"inner": "outer", "inner--copy": "inner", "common": None}
+    again = run("apply", "-f", str(folder), "--dry-run", "--owner", "team")
+    assert (again.exit_code, "3 unchanged" in again.stdout) == (0, True), again.output
+    file = tmp_path / "all.json"
+    file.write_text(run("jobs", "export", "-o", "json").stdout)
+    exported = run("apply", "-f", str(file), "--dry-run")
+    assert (exported.exit_code, "3 unchanged" in exported.stdout) == (0, True), exported.output
+    for name in files:
+        (folder / f"{name}.json").unlink()
+    (folder / "other.json").write_text(json.dumps({"id": "other", "schedule": None, "target": HTTP_TARGET}))
+    gone = run("apply", "-f", str(folder), "--yes", "--owner", "team", "--prune")
+    assert gone.exit_code == 0, gone.output
+    assert [each["id"] for each in desk.api.get("/v1/jobs").json["items"]] == ["other"]

@@ -68,10 +68,10 @@ def _step(job: Job, defaults: Mapping[str, Any]) -> Document:
 
 
 def _fits(job: Job, workflow: Workflow) -> bool:
-    """Return whether the workflow's document can contain the job. Jobs in it get its time zone; others have separate
-    documents.
+    """Return whether the workflow's document can contain the job. Jobs in it get its time zone; others, shared jobs and
+    workflows have separate documents.
     """
-    return job.timezone == workflow.timezone
+    return job.workflow == workflow.id and _kind(job) != "workflow" and job.timezone == workflow.timezone
 
 
 def _trimmed(document: Mapping[str, Any], defaults: Mapping[str, Any]) -> Document:
