@@ -242,6 +242,16 @@ class JobPages:
         """Return the stored cursors of these jobs, without those that cannot be read. May be stale."""
         return self._cursors((tenant, job_id) for job_id in job_ids)
 
+    def definitions(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, tuple[Job, Cursor | None] | None]:
+        """Return the existing jobs among these ids, without payloads that have their own items, with their cursors. A
+        job that cannot be read is logged, and None. May be stale.
+        """
+        items = self._present(self._tables.get_many(Table.JOBS, (job_key(tenant, each, JOB) for each in job_ids)))
+        found = {item["job_id"]["S"]: item for item in items if "job_id" in item}  # others only reserve an id
+        cursors = self._cursors((tenant, job_id) for job_id in found)
+        jobs = {job_id: readable(job_item.from_item, item) for job_id, item in found.items()}
+        return {job_id: None if job is None else (job, cursors.get(job_id)) for job_id, job in jobs.items()}
+
     def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> AbstractSet[str]:
         """Return the ids of the jobs that have the tag. May be stale."""
         keys = (marker_key(tenant, tag, job_id) for job_id in set(job_ids))
