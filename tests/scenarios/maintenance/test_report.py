@@ -8,8 +8,8 @@ import pytest
 from duecourse.client import ApiError
 from duecourse.domain.ids import parse_run_id
 from duecourse.domain.maintenance.report import MAX_BYTES
-from duecourse.stores.keys import RUN_PREFIX, job_key
-from duecourse.stores.table import Delete, Table
+from duecourse.stores.keys import JOB, RUN_PREFIX, job_key
+from duecourse.stores.table import Delete, Set, Table, Update
 from duecourse.testing import Scheduler
 from duecourse.testing.faults import failing
 from duecourse.usecases.maintenance.report import MakeReport
@@ -240,6 +240,27 @@ def test_report_counts_catch_up_runs_and_occurrences_missed_in_an_outage(schedul
     scheduler.outage_until("2026-01-01T16:00:00Z")
     made = report(scheduler)
     assert counts(made) == {"due": 48, "ran": 44, "caught_up": 3, "skipped": {"missed": 4}}
+
+
+def test_report_counts_only_recorded_runs_of_a_quarantined_job(scheduler: Scheduler) -> None:
+    hourly(scheduler)
+    scheduler.advance_to("2026-01-01T18:00:00Z")
+    cursor = scheduler._stage.jobs.get_cursor("default", "invoice")
+    assert cursor is not None
+    assert scheduler._stage.cursors.quarantine(cursor, "cannot be read")
+    made = report(scheduler)
+    assert counts(made) == {"due": 10, "ran": 10}
+    assert (made["not_derived"], made["complete"]) == ([{"job_id": "invoice", "reason": "quarantined"}], False)
+
+
+def test_report_says_that_a_job_cannot_be_read(scheduler: Scheduler) -> None:
+    hourly(scheduler)
+    hourly(scheduler, "newer")
+    scheduler.advance_to("2026-01-02T07:59:00Z")
+    key = job_key("default", "newer", JOB)
+    scheduler._stage._memory.write(Update(Table.JOBS, key, (Set("definition", '{"target": {"type": "later"}}'),)))
+    made = maker(scheduler)(asked(), scheduler.now.timestamp() + 30, Report())["report"]
+    assert (made["not_examined"], made["first_not_examined"], made["due"]) == ({"unreadable": 1}, "newer", 24)
 
 
 def test_report_counts_jobs_without_a_schedule(scheduler: Scheduler) -> None:

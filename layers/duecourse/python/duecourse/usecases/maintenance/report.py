@@ -46,11 +46,13 @@ LISTED = 1_000
 MAX_LISTED = 20_000
 """The maximum number of jobs that are counted, of each tag."""
 
-GROUP = 100
-"""The number of jobs that are read and compared at a time. The clock is checked between groups."""
+GROUP = 50
+"""The number of jobs that are read and compared at a time. This counts as one request of the tenant: each job takes a
+query. A group is begun if there is time for the longest of those before it.
+"""
 
-JOBS_A_REQUEST = 50
-"""Reading and comparing so many jobs counts as one request of the tenant: each takes a query."""
+EXPLAINED_A_REQUEST = 25
+"""Explaining the missing occurrences of so many jobs also counts as one request."""
 
 RECORDS_A_REQUEST = 1_000
 """Comparing so many occurrences, or reading so many records, also counts as one request."""
@@ -145,13 +147,15 @@ class _Making:
         made = Summary(self.request)
         ids = self._ids(made)
         made.jobs, made.before = len(ids), self._before()
-        examined = ids[: self.uses.max_jobs]
+        examined, now, longest = ids[: self.uses.max_jobs], self.uses.parts.clock.now(), 0.0
         made.leave_out(ids[self.uses.max_jobs :], f"above {self.uses.max_jobs} jobs")
         for start in range(0, len(examined), GROUP):
-            if self.uses.parts.clock.now() >= self.deadline:
+            if now + longest >= self.deadline:
                 made.leave_out(examined[start:], "no time left")
                 break
             self._group(examined[start : start + GROUP], made)
+            began, now = now, self.uses.parts.clock.now()
+            longest = max(longest, now - began)
         made.left_out.sort()
         return made
 
@@ -192,14 +196,14 @@ class _Making:
 
     def _group(self, ids: Sequence[str], made: Summary) -> None:
         """Examine some jobs."""
-        self._charge(1 + len(ids) // JOBS_A_REQUEST)
+        self._charge(1)
         stored = self.uses.parts.jobs.definitions(self.request.tenant, ids)
         plans: list[_Plan] = []
         for job_id in ids:
             if job_id not in stored:
-                made.not_derived.append((job_id, "deleted", None))
+                made.leave_out([job_id], "just deleted")
             elif (both := stored[job_id]) is None:
-                made.not_derived.append((job_id, "unreadable", None))
+                made.leave_out([job_id], "unreadable")
             else:
                 plans += self._planned(*both, made)
         self._charge(sum(plan.expected for plan in plans) // RECORDS_A_REQUEST)
@@ -210,7 +214,7 @@ class _Making:
             lane = one.plan.job.lane
             self.served[lane] = max(self.served.get(lane, 0), one.served)
         missing = [one for one in compared if one.tally is not None and one.tally.missing]
-        self._charge(-(-len(missing) // JOBS_A_REQUEST))
+        self._charge(-(-len(missing) // EXPLAINED_A_REQUEST))
         explained = dict(zip((one.plan.job.id for one in missing), self._explained(missing), strict=True))
         for one in compared:
             if one.tally is None:
@@ -230,28 +234,27 @@ class _Making:
             made.add(job.id, Tally())
             return []
         try:
-            occurrences = job.occurrences()
+            occurrences, end = job.occurrences(), high
             since = max(low, since_when(job, occurrences))
+            noted: tuple[str, str, int | None] | None = None
             if cursor is None or cursor.error is not None:  # it does not fire
-                made.not_derived.append((job.id, "quarantined", None))
-                since = high
+                since, noted = high, (job.id, "quarantined", None)
             elif since > low and int(job.created_at) < int(job.changed_at) and job.expect_every is None:
-                reason = "paused" if job.state is JobState.PAUSED else "changed"
-                made.not_derived.append((job.id, reason, since))
-            end = high
+                noted = (job.id, "paused" if job.state is JobState.PAUSED else "changed", since)
             if job.state is JobState.COMPLETED:  # its schedule is over: nothing was due after this
                 end = min(high, int(job.updated_at))
             expected = estimated(occurrences, since + 1, end + 1) if since < end else 0
         except (ScheduleError, ExclusionError):
-            made.not_derived.append((job.id, "quarantined", None))
+            made.leave_out([job.id], "invalid schedule")
             return []
         except UNREADABLE:
-            made.not_derived.append((job.id, "unreadable", None))
+            made.leave_out([job.id], "unreadable")
             return []
         if expected > self.left:
             made.leave_out([job.id], f"above {self.uses.max_occurrences} occurrences")
             return []
         self.left -= expected
+        made.not_derived += [] if noted is None else [noted]
         return [_Plan(job, since, end, expected)]
 
     def _compared(self, plan: _Plan) -> _Compared:
