@@ -11,7 +11,7 @@ from duecourse.domain.maintenance.report import MAX_BYTES
 from duecourse.stores.keys import JOB, RUN_PREFIX, job_key
 from duecourse.stores.table import Delete, Set, Table, Update
 from duecourse.testing import Scheduler
-from duecourse.testing.faults import failing
+from duecourse.testing.faults import Fault, failing, lost
 from duecourse.usecases.maintenance.report import MakeReport
 from duecourse.usecases.report import Report
 
@@ -107,6 +107,32 @@ def test_report_is_not_replaced_by_a_digest(scheduler: Scheduler) -> None:
         scheduler.client.run_job("morning")
         scheduler.advance(seconds=1)
     assert [notice["cause"] for notice in told(scheduler)] == ["report"] * 9
+
+
+@pytest.mark.parametrize(
+    ("attribute", "method", "fault"),
+    [
+        ("inputs", "put", failing(OSError("throttled"), times=1)),
+        ("inputs", "put", lost(OSError("no response"), times=1)),
+        ("jobs", "page_ids", failing(OSError("throttled"), times=1)),
+        ("run_store", "write", failing(OSError("throttled"), times=2)),
+        ("run_store", "write", lost(OSError("no response"), times=2)),
+    ],
+    ids=["put fails", "put is lost", "report fails", "record fails", "record is lost"],
+)
+def test_report_is_delivered_once_whatever_fails(
+    scheduler: Scheduler, attribute: str, method: str, fault: Fault
+) -> None:
+    hourly(scheduler, schedule="30 7 * * *")
+    scheduler.advance_to("2026-01-02T07:59:30Z")
+    stage = scheduler._stage
+    real, stage.note = stage.note, lambda report: None  # type: ignore[method-assign]
+    with stage.faulty(attribute, **{method: fault}):
+        scheduler.advance(minutes=30)
+    stage.note = real  # type: ignore[method-assign]
+    assert fault.hits in (1, 2)
+    (notice,) = told(scheduler)
+    assert (notice["cause"], notice["report"]["due"], notice["report"]["end"]) == ("report", 1, "2026-01-02T08:00:00Z")
 
 
 @pytest.mark.parametrize("form", ["slack", "teams"])
