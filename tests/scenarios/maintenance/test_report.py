@@ -114,7 +114,7 @@ def test_report_is_not_replaced_by_a_digest(scheduler: Scheduler) -> None:
     [
         ("inputs", "put", failing(OSError("throttled"), times=1)),
         ("inputs", "put", lost(OSError("no response"), times=1)),
-        ("jobs", "page_ids", failing(OSError("throttled"), times=1)),
+        ("jobs", "tagged_ids", failing(OSError("throttled"), times=1)),
         ("run_store", "write", failing(OSError("throttled"), times=2)),
         ("run_store", "write", lost(OSError("no response"), times=2)),
     ],
@@ -336,7 +336,7 @@ def test_report_of_a_tenant_without_tokens_is_made_later(scheduler: Scheduler) -
 
 
 def test_report_that_fails_says_so_without_details(scheduler: Scheduler) -> None:
-    with scheduler._stage.faulty("jobs", page_ids=failing(OSError("secret"))):
+    with scheduler._stage.faulty("jobs", tagged_ids=failing(OSError("secret"))):
         refused = maker(scheduler)(asked(), scheduler.now.timestamp() + 30, said := Report())["refused"]
     assert (refused["code"], refused["retryable"], "secret" in refused["error"]) == ("report_failed", True, False)
     assert [event.action for event in said.events if event.alarming] == ["report_failed"]

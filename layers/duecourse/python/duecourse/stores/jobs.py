@@ -204,11 +204,15 @@ class JobPages:
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> Listed[str, str]:
         """Return only the ids, of all jobs or of the jobs with the tag. May be stale."""
         if tag is not None:
-            return Listed(*self._marked(tenant, tag, "", limit, after))
+            return self.tagged_ids(tenant, tag, limit=limit, after=after)
         last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
         read = ("job_id", "expires_at")
         items, more = self._found(Query(Table.JOBS, tenant, None, TENANT, limit=limit, start=last, read=read))
         return Listed([item["job_id"]["S"] for item in items], None if more is None else more["job_id"]["S"])
+
+    def tagged_ids(self, tenant: str, tag: str, *, limit: int, after: str | None) -> Listed[str, str]:
+        """Return the ids of the jobs with the tag. May be stale."""
+        return Listed(*self._marked(tenant, tag, "", limit, after))
 
     def _marked(
         self, tenant: str, tag: str, prefix: str, limit: int, after: str | None

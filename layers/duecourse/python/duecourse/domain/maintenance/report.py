@@ -26,8 +26,10 @@ from duecourse_schedules import ScheduleError
 from duecourse_schedules.exclusions import ExclusionError
 from duecourse_schedules.schedule import Occurrences
 
-MAX_JOBS = 2_000
-"""The maximum number of jobs that a report examines: each needs a query, so they take a few seconds."""
+MAX_JOBS = 5_000
+"""The maximum number of jobs that a report examines. Each needs a query and a millisecond of processor time, so they
+take about ten seconds.
+"""
 
 MAX_OCCURRENCES = 50_000
 """The maximum number of expected occurrences that a report examines: 25 MB of records."""

@@ -48,7 +48,8 @@ MAX_LISTED = 20_000
 
 GROUP = 50
 """The number of jobs that are read and compared at a time. This counts as one request of the tenant: each job takes a
-query. A group is begun if there is time for the longest of those before it.
+query. A group starts only if there is time for the longest of those before
+it.
 """
 
 EXPLAINED_A_REQUEST = 25
@@ -173,7 +174,7 @@ class _Making:
             read, after = 0, None
             while True:
                 self._charge(1)
-                page = jobs.page_ids(self.request.tenant, tag, limit=LISTED, after=after)
+                page = jobs.tagged_ids(self.request.tenant, tag, limit=LISTED, after=after)
                 ids.update(page.items)
                 read, after = read + len(page.items), page.following
                 if after is None:
