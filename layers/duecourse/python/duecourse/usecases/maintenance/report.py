@@ -48,8 +48,7 @@ MAX_LISTED = 20_000
 
 GROUP = 50
 """The number of jobs that are read and compared at a time. This counts as one request of the tenant: each job takes a
-query. A group starts only if there is time for the longest of those before
-it.
+query. A group starts only if there is time for the longest of those before it.
 """
 
 EXPLAINED_A_REQUEST = 25
