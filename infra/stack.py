@@ -85,7 +85,8 @@ class DuecourseStack(Stack):
         release = Release(self, "Release", config=config, notices=notices) if config.deployment == "canary" else None
         archive = ArchiveStore(self, "Archive", parts, encryption=encryption, logs=logs)
         api = HttpApi(self, "Api", parts)
-        execute = Execute(self, "Execute", parts, release, issuer=api.address)
+        audited = audit(self, parts)
+        execute = Execute(self, "Execute", parts, release, issuer=api.address, audit=audited)
         auth = Auth(self, "Auth", config=config, runtime=parts.runtime, consoles=api.console_urls)
         logs_of: dict[str, str | list[str]] = {
             "api": [each.log_group.log_group_name for each in (api.function, api.callbacks)],
@@ -99,7 +100,7 @@ class DuecourseStack(Stack):
             **{f"Execute{name.capitalize()}": worker for name, worker in execute.functions.items()},
             "Reconcile": reconcile(self, parts),
             "Repair": repair(self, parts),
-            "Audit": audit(self, parts),
+            "Audit": audited,
             "Archive": archive.function,
             "Api": api.function,
             "Callbacks": api.callbacks,

@@ -22,6 +22,7 @@ ENVIRONMENT = {
     "DUECOURSE_QUEUE_URL": QUEUE,
     "DUECOURSE_BULK_URL": f"{QUEUE}-bulk",
     "DUECOURSE_CALLBACK_URL": f"{QUEUE}-callbacks",
+    "DUECOURSE_AUDIT_FUNCTION": "audit",
     **{f"DUECOURSE_{of}_URL_{lane}": QUEUE for of in ("QUEUE", "BULK") for lane in ("HIGH", "NORMAL", "LOW", "LONG")},
     "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
     "DUECOURSE_MAX_RECEIVE_COUNT": "10",

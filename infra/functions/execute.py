@@ -56,10 +56,20 @@ class Execute(Construct):
     """The functions that execute the runs of all lanes."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, parts: SharedResources, release: Release | None, *, issuer: str
+        self,
+        scope: Construct,
+        construct_id: str,
+        parts: SharedResources,
+        release: Release | None,
+        *,
+        issuer: str,
+        audit: PythonFunction,
     ) -> None:
-        """`release` is None if new code takes over immediately. `issuer` is the API's address, the `iss` of tokens."""
+        """`release` is None if new code takes over immediately. `issuer` is the API's address, the `iss` of tokens.
+        `audit` is the function that makes reports.
+        """
         super().__init__(scope, construct_id)
+        self._audit = audit
         self._issuer = issuer
         self._parts = parts
         self._release = release
@@ -121,6 +131,7 @@ class Execute(Construct):
                 "DUECOURSE_QUEUE_URL": queue.queue_url,
                 "DUECOURSE_BULK_URL": bulk.queue_url,
                 "DUECOURSE_CALLBACK_URL": parts.lanes.callbacks.queue_url,
+                "DUECOURSE_AUDIT_FUNCTION": self._audit.name,
                 "DUECOURSE_ACCOUNT": Aws.ACCOUNT_ID,
                 "DUECOURSE_PARTITION": Aws.PARTITION,
                 "DUECOURSE_REGION": Aws.REGION,
@@ -182,6 +193,9 @@ class Execute(Construct):
         yield from self._result_statements()
         yield from self._parts.token_keys.permission("kms:Sign")
         yield from self._parts.connectors.permission()
+        yield iam.PolicyStatement(
+            actions=["lambda:InvokeFunction"], resources=[self._audit.function.function_arn]
+        )  # reports
         yield from target_statements(Stack.of(self), self._parts.config.allowed_targets)
 
     def _result_statements(self) -> Iterator[iam.PolicyStatement]:

@@ -172,7 +172,9 @@ def repair(scope: Construct, parts: SharedResources) -> PythonFunction:
 
 
 def audit(scope: Construct, parts: SharedResources) -> PythonFunction:
-    """Return the completeness audit: each hour, it compares the occurrences of a closed window with their records."""
+    """Return the completeness audit: each hour, it compares the occurrences of a closed window with their records.
+    Workers invoke it for reports, whose work is charged to their tenants.
+    """
     function = Scheduled(
         scope,
         "Audit",
@@ -185,7 +187,7 @@ def audit(scope: Construct, parts: SharedResources) -> PythonFunction:
         memory_mb=1024,
         settings=parts.settings(
             *("JOBS_TABLE", "RUNS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "HORIZON_SECONDS"),
-            *("RUN_RETENTION_DAYS", "AUDIT_SEGMENTS"),
+            *("RUN_RETENTION_DAYS", "AUDIT_SEGMENTS", "REQUESTS_PER_SECOND", "BURST"),
         )
         | parts.lanes.environment,
     ).function

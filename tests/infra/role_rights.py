@@ -139,6 +139,8 @@ def word_for(stack: Stack, resource: Any, function: dict[str, Any]) -> str:
             return "own queue"
         if name in stack.resources("AWS::KMS::Key"):
             return "token keys"
+        if name == stack.output("AuditFunction"):
+            return "audit"
         if name in stack.resources("AWS::Lambda::Function"):
             assert "via" in stack.resources("AWS::Lambda::Function")[name]["FunctionName"]
             return "connectors"
@@ -214,6 +216,8 @@ def expected(stack: Stack, name: str) -> Rights:
     rights = used_by_lambda(stack, name)
     if kind_of(name) == "Execute" and STAGES[stack.stage].connectors:
         rights["connectors"] = {"lambda:InvokeFunction"}
+    if kind_of(name) == "Execute":  # for reports
+        rights["audit"] = {"lambda:InvokeFunction"}
     for store, actions in asked_for(stack, name).items():
         wanted = {action for action in actions if (kind_of(name), store, action) not in NOT_GRANTED}
         if kind_of(name) == "Execute":

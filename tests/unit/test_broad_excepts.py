@@ -52,6 +52,7 @@ REASONS = {
     "usecases/maintenance/calendar_check.py:_follow": "counts; the next pass edits the job",
     "usecases/maintenance/index_repair.py:__call__": "counts; the next invocation repeats the page",
     "usecases/maintenance/index_repair.py:_clean_up": "counts; the next pass tries the job again",
+    "usecases/maintenance/report.py:__call__": "logs; the worker requests the report again",
     "usecases/maintenance/reconcile.py:__call__": "lets the messages become visible and raises again",
     "usecases/maintenance/reconcile.py:_look": "counts; the message stays in the dead-letter queue",
     "usecases/maintenance/reconcile.py:_receive": "counts; the next call receives the messages",

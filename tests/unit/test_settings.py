@@ -61,6 +61,7 @@ EXECUTE = {
     "DUECOURSE_QUEUE_URL": "https://sqs.example/high",
     "DUECOURSE_BULK_URL": "https://sqs.example/high-bulk",
     "DUECOURSE_CALLBACK_URL": "https://sqs.example/callbacks",
+    "DUECOURSE_AUDIT_FUNCTION": "duecourse-audit",
     "DUECOURSE_DEATHS_TOPIC_ARN": "arn:aws:sns:us-east-1:000000000000:deaths",
     "DUECOURSE_MAX_RECEIVE_COUNT": "5",
     "DUECOURSE_FAILED_SHARE": "0.4",
@@ -118,7 +119,9 @@ REPAIR = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_
     **SEATS,
 }
 AUDIT = {name: value for name, value in DISPATCH.items() if name != "DUECOURSE_BUS_NAME"} | {
-    "DUECOURSE_AUDIT_SEGMENTS": "6"
+    "DUECOURSE_AUDIT_SEGMENTS": "6",
+    "DUECOURSE_REQUESTS_PER_SECOND": "20",
+    "DUECOURSE_BURST": "40",
 }
 ALL: list[tuple[Any, dict[str, str]]] = [
     (TickSettings, TICK), (DispatchSettings, DISPATCH), (ExecuteSettings, EXECUTE), (ApiSettings, API),

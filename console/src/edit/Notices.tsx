@@ -13,6 +13,7 @@ const CAUSES = [
   { value: "missed", label: "Runs were missed" },
   { value: "deadline", label: "A deadline was missed" },
   { value: "paused", label: "The job was paused" },
+  { value: "report", label: "A report was made" },
 ];
 const FORMATS = ["json", "slack", "teams"].map((value) => ({ value, label: value }));
 const PATH = ["notify"];

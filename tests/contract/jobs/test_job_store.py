@@ -311,6 +311,16 @@ def test_job_store_unreadable_item_does_not_fail_the_page(dynamodb_tables: Table
     assert store.get_cursor("default", "bad-cursor") is None
 
 
+def test_job_store_reads_definitions_without_large_payloads(any_tables: Tables) -> None:
+    store = any_tables.job_store(SettableClock(NOON))
+    small, large = job(id="small", payload=[1]), job(id="large", payload="x" * 20_000)
+    for made in (small, large):
+        assert store.create(made, cursor(made))
+    found = store.definitions("default", ["large", "missing", "small"])
+    assert found == {"small": (small, cursor(small)), "large": (replace(large, payload=None), cursor(large))}
+    assert store.definitions("other", ["small"]) == {}
+
+
 def test_job_store_change_overwrites_only_the_job_and_cursor_it_read(any_tables: Tables) -> None:
     store = any_tables.job_store(SettableClock(NOON))
     made = job()

@@ -107,6 +107,17 @@ def test_run_store_pages_are_sorted_newest_first(any_tables: Tables) -> None:
     assert store.page("default", "tick-tock", limit=3, before=runs[2].name.local) == [runs[1], runs[0]]
 
 
+def test_run_store_reads_a_window_only_if_it_has_few_records(any_tables: Tables) -> None:
+    store, noon = any_tables.run_store(), int(NOON)
+    for run in (started(noon - 1), started(), varied(started(noon + 5), suffix=".mnow"), ended(started(noon + 10))):
+        assert store.write(run, None) is None
+    found = store.few_between("default", "tick-tock", noon - 1, noon + 10, limit=3)
+    assert found == store.between("default", "tick-tock", noon - 1, noon + 10, strongly=True)
+    assert [each.occurrence for each in found] == [noon, noon + 10], "the manual run has no occurrence"
+    assert store.few_between("default", "tick-tock", noon - 1, noon + 10, limit=2) is None
+    assert store.few_between("default", "tick-tock", noon, noon, limit=2) == []
+
+
 def test_run_store_last_runs_are_read_by_name_and_state(any_tables: Tables) -> None:
     store = any_tables.run_store()
     runs = [started(), ended(started(int(NOON) + 10)), ended(started(int(NOON) + 20), RunState.DEAD)]

@@ -392,6 +392,42 @@ def test_tag_scopes_do_not_start_jobs_without_the_tag_by_notices_or_after_other_
     assert tenants.of_the_owner() == before
 
 
+def reporting(*tags: str) -> dict[str, Any]:
+    return {"tags": [TAG], "target": {"type": "report", "tags": list(tags)}}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "pointer"),
+    [
+        ("POST", "/v1/jobs", BODY | {"id": "new"} | reporting(TAG, OTHER), "/target/tags/1"),
+        ("PUT", "/v1/jobs/new", BODY | reporting(OTHER), "/target/tags/0"),
+        ("PUT", "/v1/jobs/ours", BODY | reporting(OTHER), "/target/tags/0"),
+        ("PATCH", "/v1/jobs/ours", reporting(TAG, OTHER), "/target/tags/1"),
+        ("PUT", "/v1/workflows/fresh", workflow(**reporting(OTHER)), "/jobs/made/job/target/tags/0"),
+    ],
+)
+def test_tag_scopes_do_not_report_jobs_without_the_tag(
+    tenants: Tenants, method: str, path: str, body: Any, pointer: str
+) -> None:
+    tenants.api.caller = FULL
+    assert tenants.api.post(BODY | {"id": "ours", "tags": [TAG]}).status == 201
+    before = tenants.of_the_owner()
+    tenants.api.caller = caller(TAG)
+    answer = tenants.api.send(json_event(method, path, body))
+    assert refused(answer), answer.text
+    assert answer.errors == {pointer: f"{OTHER} must be one of the tags of the caller's scopes: {TAG}"}
+    assert tenants.of_the_owner() == before
+
+
+def test_tag_scopes_report_jobs_with_the_tag_and_keep_the_tags_that_a_report_has(tenants: Tenants) -> None:
+    tenants.api.caller = FULL
+    assert tenants.api.post(BODY | {"id": "ours"} | reporting(TAG, OTHER)).status == 201
+    tenants.api.caller = caller(TAG)
+    assert tenants.api.post(BODY | {"id": "mine"} | reporting(TAG)).status == 201
+    kept = {"target": {"type": "report", "tags": [OTHER, TAG], "hours": 5}}
+    assert tenants.api.send(json_event("PATCH", "/v1/jobs/ours", kept)).status == 200
+
+
 def test_tag_scopes_batch_does_not_start_jobs_without_the_tag_by_notices(tenants: Tenants) -> None:
     tenants.api.caller = caller(TAG)
     answer = tenants.api.send(json_event("POST", "/v1/jobs/batch", {"jobs": [BODY | notifying("theirs")]}))

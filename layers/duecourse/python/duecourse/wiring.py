@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.maintenance.calendar_check import CalendarCheck
     from duecourse.usecases.maintenance.index_repair import IndexRepair
     from duecourse.usecases.maintenance.reconcile import ReconcileDeadLetters
+    from duecourse.usecases.maintenance.report import MakeReport
     from duecourse.usecases.maintenance.tenants import AllTenants
     from duecourse.usecases.ping import Pings
     from duecourse.usecases.report import Report
@@ -341,6 +342,7 @@ class Wiring(Parts[S_co]):
             clients=clients(),
             signer=self.token_signer,
             connectors=settings.allowed_targets.connectors,
+            audit_function=settings.audit_function,
         )
 
     @cached_property
@@ -672,6 +674,17 @@ class Wiring(Parts[S_co]):
         made_now(self.audit_store, self.depths)
         steps = AuditSteps(self, WorkflowRuns(self.workflows, self.jobs))
         return Audit(self, CompareWindow(self.runs), ClassifyGaps(self), steps)
+
+    @cached_property
+    def reports(self: Wiring[AuditSettings]) -> MakeReport:
+        """The maker of reports, which is created for the first of them."""
+        from duecourse.domain.tenants.rate import BucketRules
+        from duecourse.usecases.maintenance.audit import ClassifyGaps
+        from duecourse.usecases.maintenance.report import MakeReport
+        from duecourse.usecases.tenants import Limits
+
+        rules = BucketRules(self.settings.requests_per_second, self.settings.burst)
+        return MakeReport(self, ClassifyGaps(self), Limits(self.tenant_limits, self.clock, rules))
 
     @cached_property
     def archive(self: Wiring[ArchiveSettings]) -> ArchiveRuns:

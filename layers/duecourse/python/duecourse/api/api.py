@@ -23,7 +23,7 @@ from duecourse.checks.tenants import Closed
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.targets.targets import WorkflowTarget
+from duecourse.domain.targets.targets import ReportTarget, WorkflowTarget
 from duecourse.domain.tenants.rate import retry_after
 from duecourse.domain.workflows.graph import WorkflowRef, refs_of
 from duecourse.ports import GraphMissingError, PublicKeys, StageMetrics
@@ -274,11 +274,13 @@ def check_started(
     written: Collection[str] = (),
 ) -> None:
     """Raise Problem (403) if the draft (at `place` in the body) adds an event to `notify`, or a rule to `then`, whose
-    job has none of the caller's tags, because both start runs of that job. `before` is the stored job that the draft
-    replaces. `written` are jobs that the same request writes and whose tags are checked.
+    job has none of the caller's tags, because both start runs of that job. Also if it adds a tag to a report that is
+    not one of the caller's. `before` is the stored job that the draft replaces. `written` are jobs that the same
+    request writes and whose tags are checked.
     """
     if request.tags is None:
         return
+    _check_reported(request.tags, draft, before, place)
     kept = set() if before is None else {(rule.to, event) for rule in before.notify for event in rule.on}
     added = {rule.to.job for rule in draft.notify for event in rule.on if (rule.to, event) not in kept}
     added |= {rule.job for rule in draft.then if before is None or rule not in before.then}
@@ -292,6 +294,21 @@ def check_started(
     ]
     faults = [FieldFault(f"{job} {remedy}", at) for job, at in started if job in foreign]
     raise insufficient_scope(f"Each job that this job starts {remedy}.", frozenset({WRITE}), faults)
+
+
+def _check_reported(tags: frozenset[str], draft: Draft, before: Job | None, place: Sequence[str]) -> None:
+    """Raise Problem (403) if the draft is a report about jobs that a caller with these `tags` may not see."""
+    if not isinstance(draft.target, ReportTarget):
+        return
+    kept = before.target.tags if before is not None and isinstance(before.target, ReportTarget) else ()
+    remedy = f"must be one of the tags of the caller's scopes: {', '.join(sorted(tags))}"
+    faults = [
+        FieldFault(f"{tag} {remedy}", pointer([*place, "target", "tags", index]))
+        for index, tag in enumerate(draft.target.tags)
+        if tag not in tags and tag not in kept
+    ]
+    if faults:
+        raise insufficient_scope(f"Each tag of a report {remedy}.", frozenset({WRITE}), faults)
 
 
 def check_delivering(api: Api, request: Request, job: Job) -> None:

@@ -92,7 +92,7 @@ class ExecuteSettings(RoundSettings):
     """The settings of the workers of one lane. `max_receive_count` comes from the lane's redrive policy. More failed
     attempts than `failed_share` of the started ones set off an alarm. The workers of one lane also receive the
     callbacks (`callback_url`). The workers of another one carry out operations, within the tenant's
-    `requests_per_second` and `burst`.
+    `requests_per_second` and `burst`. `audit_function` is the name of the audit function, which makes reports.
     """
 
     lane: Lane
@@ -114,6 +114,7 @@ class ExecuteSettings(RoundSettings):
     callback_url: str
     requests_per_second: int
     burst: int
+    audit_function: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,10 +152,12 @@ class RepairSettings(RoundSettings):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditSettings(RoundSettings):
     """The settings of the completeness audit: each hour it examines one of `audit_segments`
-    segments of the jobs table.
+    segments of the jobs table. It also makes reports, within the tenant's `requests_per_second` and `burst`.
     """
 
     audit_segments: int
+    requests_per_second: int
+    burst: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -204,11 +204,15 @@ class JobPages:
     def page_ids(self, tenant: str, tag: str | None, *, limit: int, after: str | None) -> Listed[str, str]:
         """Return only the ids, of all jobs or of the jobs with the tag. May be stale."""
         if tag is not None:
-            return Listed(*self._marked(tenant, tag, "", limit, after))
+            return self.tagged_ids(tenant, tag, limit=limit, after=after)
         last = None if after is None else job_key(tenant, after, JOB) | _index_key(after, tenant=tenant)
         read = ("job_id", "expires_at")
         items, more = self._found(Query(Table.JOBS, tenant, None, TENANT, limit=limit, start=last, read=read))
         return Listed([item["job_id"]["S"] for item in items], None if more is None else more["job_id"]["S"])
+
+    def tagged_ids(self, tenant: str, tag: str, *, limit: int, after: str | None) -> Listed[str, str]:
+        """Return the ids of the jobs with the tag. May be stale."""
+        return Listed(*self._marked(tenant, tag, "", limit, after))
 
     def _marked(
         self, tenant: str, tag: str, prefix: str, limit: int, after: str | None
@@ -241,6 +245,16 @@ class JobPages:
     def cursors(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, Cursor]:
         """Return the stored cursors of these jobs, without those that cannot be read. May be stale."""
         return self._cursors((tenant, job_id) for job_id in job_ids)
+
+    def definitions(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, tuple[Job, Cursor | None] | None]:
+        """Return the existing jobs among these ids, without payloads that have their own items, with their cursors. A
+        job that cannot be read is logged, and None. May be stale.
+        """
+        items = self._present(self._tables.get_many(Table.JOBS, (job_key(tenant, each, JOB) for each in job_ids)))
+        found = {item["job_id"]["S"]: item for item in items if "job_id" in item}  # others only reserve an id
+        cursors = self._cursors((tenant, job_id) for job_id in found)
+        jobs = {job_id: readable(job_item.from_item, item) for job_id, item in found.items()}
+        return {job_id: None if job is None else (job, cursors.get(job_id)) for job_id, job in jobs.items()}
 
     def tagged(self, tenant: str, tag: str, job_ids: Iterable[str]) -> AbstractSet[str]:
         """Return the ids of the jobs that have the tag. May be stale."""

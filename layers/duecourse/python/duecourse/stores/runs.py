@@ -320,6 +320,19 @@ class RunStore:
         items = pages(self._tables, query)
         return [record for item in items if (record := _recorded(job_id, item, backfills)) is not None]
 
+    def few_between(self, tenant: str, job_id: str, low: int, high: int, *, limit: int) -> list[Recorded] | None:
+        """Return the records as `between` does with `backfills`, or None if the window has more than `limit` records,
+        also of manual runs. Strongly consistent.
+        """
+        if low >= high:
+            return []
+        window = Between("SK", RUN_PREFIX + to_basic(low + 1), RUN_PREFIX + to_basic(high) + _AFTER_SUFFIXES)
+        query = Query(Table.RUNS, job_partition(tenant, job_id), window, consistent=True, limit=limit + 1, read=_READ)
+        items = list(pages(self._tables, query))
+        if len(items) > limit:
+            return None
+        return [record for item in items if (record := _recorded(job_id, item, backfills=True)) is not None]
+
     def has_items(self, tenant: str, job_id: str) -> bool:
         """Return whether a job has items in the runs table. The overlap lock does not count: it remains after the runs.
         Expired items that are not removed yet count.

@@ -37,7 +37,7 @@ from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, Wo
 from duecourse.wiring import Wiring
 
 MINUTE = 60
-FAULTS = frozenset({"round_failed", "message_failed", "message_unreadable", "undecided"})
+FAULTS = frozenset({"round_failed", "message_failed", "message_unreadable", "undecided", "report_failed"})
 """Actions in reports that indicate a fault of Duecourse itself."""
 
 
@@ -169,6 +169,8 @@ class Stage:
         self.run_counts = RunCounts(self.run_count_store, clock)
         self._memory = stores.tables if isinstance(stores, MemoryStores) else None
         self._metrics = MemoryMetrics(clock)
+        if isinstance(caller, Targets):
+            caller.reports = self.report
         for shard in range(settings.shards):  # otherwise the first round would read more slots of the past
             self.cursors.advance_watermark(shard, bucket_of(clock.now() - WATERMARK_LAG_SECONDS))
 
@@ -224,6 +226,13 @@ class Stage:
         """Return a worker of a lane, by default with the stage's clock."""
         rules = WorkerRules(lane, self.wheel.max_receive_count, self.settings.run_retention_days)
         return self.wiring(clock).worker(rules, self.wheel, self.caller)
+
+    def report(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the response of the audit function to a request for a report."""
+        report = Report()
+        answer = self.wiring().reports(request, self.clock.now() + request["seconds"], report)
+        self.note(report)
+        return answer
 
     def report_end(self, execution: Execution, *, tries: int = 1) -> Disposition:
         """Pass the event about the end of an execution to a worker of the callbacks. Return what happens to it."""

@@ -13,9 +13,19 @@ from duecourse.adapters.targets.http.connection import Deadline, HttpAnswer, Htt
 from duecourse.adapters.targets.http.http import HttpCaller, Send
 from duecourse.adapters.targets.invocation import kept
 from duecourse.domain.jobs.job import Completion
+from duecourse.domain.maintenance.report import outcome_of, report_request
 from duecourse.domain.runs.rendering import render_document, render_target
 from duecourse.domain.targets.kinds import target_document, type_of
-from duecourse.domain.targets.targets import Failed, HttpTarget, LambdaTarget, OAuth, Outcome, Returned, Target
+from duecourse.domain.targets.targets import (
+    Failed,
+    HttpTarget,
+    LambdaTarget,
+    OAuth,
+    Outcome,
+    ReportTarget,
+    Returned,
+    Target,
+)
 from duecourse.domain.targets.template import TemplateError
 from duecourse.ports import Call, Clock, SecretUnknownError
 from duecourse.testing.executions import execution_of
@@ -136,6 +146,8 @@ class Targets:
     calls: list[TargetCall] = field(default_factory=list)
     broken: Exception | None = None
     """The exception of a handler, which the worker records as a failed attempt."""
+    reports: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    """Makes reports, as the audit function does. A report is not a call of a target, so it is not in `calls`."""
     _once: dict[str, list[Answer]] = field(default_factory=dict)
     _always: dict[str, Answer] = field(default_factory=dict)
 
@@ -167,6 +179,9 @@ class Targets:
                 answer=lambda request: self._answered(call, dict(request.headers)),
             )
             return http.call(call, target)
+        if isinstance(target, ReportTarget) and self.reports is not None and not self._answers(call):
+            request = report_request(call.run, call.job, target, call.timeout_seconds)
+            return outcome_of(_json(self.reports(request.document())))
         render_target(target, call.values)
         given = self._answered(call, {})
         log = given.log or None if isinstance(target, LambdaTarget) and target.log else None
@@ -175,6 +190,10 @@ class Targets:
             return Returned(kept(given.status, orjson.dumps(given.body), json=True), started, log)
         said = f"{type_of(target)} target failed: {given.body if given.body is not None else given.status}"
         return Failed(said, code=given.code, log=log)
+
+    def _answers(self, call: Call) -> bool:
+        """Return whether the test has set a response for the job."""
+        return bool(self._once.get(call.run.job_id)) or call.run.job_id in self._always
 
     def _answered(self, call: Call, headers: Mapping[str, str]) -> Answer:
         run = call.run

@@ -20,7 +20,7 @@ from duecourse.ports import Call, Clock, Secrets, Tasks, TasksUnavailableError, 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
     """The dependencies of callers. `private` allows HTTP targets at addresses that are not public. `connectors` are
-    those of the stage.
+    those of the stage. `audit_function` is the name of the function that makes reports.
     """
 
     private: bool
@@ -30,6 +30,7 @@ class Means:
     clients: AwsClients
     signer: TokenSigner | None = None
     connectors: Connectors = field(default_factory=dict)
+    audit_function: str = ""
 
 
 class TargetCaller(Protocol):

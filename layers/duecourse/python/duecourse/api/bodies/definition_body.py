@@ -20,7 +20,15 @@ from pydantic import Tag as Variant
 
 from duecourse.api.bodies.models import UNIQUE, Body, Instant, Whole, each_once, refuse
 from duecourse.api.bodies.posted import posted
-from duecourse.api.bodies.target_bodies import TARGET_FORM, TargetBody, Url, rules_of, url_problem
+from duecourse.api.bodies.target_bodies import (
+    TARGET_FORM,
+    TargetBody,
+    Url,
+    makes_reports,
+    rules_of,
+    url_problem,
+    wants_reports,
+)
 from duecourse.domain.declared import Error, Needed
 from duecourse.domain.ids import ID_ERROR, ID_PATTERN, is_id
 from duecourse.domain.instants import DAY_SECONDS
@@ -287,7 +295,11 @@ class _Target(DefinitionBody):
     """The identity and the target of a job."""
 
     id: Annotated[str, Field(pattern=f"^{ID_PATTERN}$"), Error(ID_ERROR)] | None = None
-    target: Annotated[TargetBody, Needed(f'{TARGET_FORM}, or "task" with the name of a registered task')]
+    target: Annotated[
+        TargetBody,
+        AfterValidator(makes_reports),
+        Needed(f'{TARGET_FORM}, or "task" with the name of a registered task'),
+    ]
     task: Annotated[str | None, Field(description="The short form of a target of type task.")] = None
 
 
@@ -306,6 +318,14 @@ class JobBody(_Job):
     """A job as posted. `task` is an abbreviation for a target of type task, and is expanded before validation."""
 
     model_config = ConfigDict(defer_build=False, json_schema_extra=_target_or_task)
+
+    @field_validator("completion", check_fields=False)
+    @classmethod
+    def _ends_with_its_report(cls, completion: str, info: ValidationInfo) -> str:
+        target = info.data.get("target")
+        if completion == "callback" and target is not None and target.type == "report":
+            raise refuse("cannot be callback, because nothing would complete a report; remove this field")
+        return completion
 
 
 def read_job_id(text: str) -> str:
@@ -424,3 +444,12 @@ class WorkflowBody(DefinitionBody):
         Field(min_length=1, max_length=MAX_STEPS, description="The steps, by their names."),
         Needed('list the steps by the ids of their jobs, such as {"extract": {}, "load": {"after": ["extract"]}}'),
     ]
+
+    @field_validator("notify", check_fields=False)
+    @classmethod
+    def _no_reports(cls, notify: list[Any]) -> list[Any]:
+        if wants_reports(notify):
+            raise refuse(
+                "contains report, but a workflow makes no reports; remove it, or use it in a job with a report"
+            )
+        return notify

@@ -28,11 +28,12 @@ from pydantic_core.core_schema import with_info_after_validator_function
 
 from duecourse.api.bodies.models import LINE, UNIQUE, Body, Rules, each_once, no_controls, refuse
 from duecourse.domain.declared import Error, Needed
+from duecourse.domain.jobs.job import TAG_ERROR, TAG_PATTERN
 from duecourse.domain.targets.allowed_targets import ALLOW_LISTS, AllowedTargets, name_refusal, public_ip_refusal
 from duecourse.domain.targets.connectors import address_refusal, connector_named, connector_refusal, host_refusal
 from duecourse.domain.targets.http import header_problem, is_reserved_header, not_public
 from duecourse.domain.targets.kinds import action_of, groups_of
-from duecourse.domain.targets.targets import Connector
+from duecourse.domain.targets.targets import MAX_REPORT_HOURS, MAX_REPORT_TAGS, Connector
 from duecourse.domain.targets.template import SECRET_NAME
 from duecourse.domain.targets.webhook_signature import HEADERS_PREFIX
 from duecourse.limits import CONNECTOR_NAME, EVENTS_SOURCE
@@ -556,6 +557,31 @@ class AwsTargetBody(Body):
         return action
 
 
+class ReportTargetBody(Body):
+    """A report about the runs of other jobs: how many were due, ran, were skipped or are missing. The result of the run
+    is the report, and a notice with `report` in `notify` delivers it.
+    """
+
+    type: Literal["report"]
+    tags: Annotated[
+        list[Annotated[str, Field(pattern=f"^{TAG_PATTERN}$"), Error(TAG_ERROR)]],
+        Field(
+            min_length=1,
+            max_length=MAX_REPORT_TAGS,
+            json_schema_extra=UNIQUE,
+            description="The report is about all jobs with one of these tags.",
+        ),
+        AfterValidator(each_once),
+    ]
+    hours: Annotated[
+        Annotated[int, Field(ge=1, le=MAX_REPORT_HOURS)] | None,
+        Field(
+            description="The length of the window before the run's occurrence. By default, it begins at the previous "
+            "occurrence of this job, but at most a week before."
+        ),
+    ] = None
+
+
 class TaskTargetBody(Body):
     """A target that the operator has registered."""
 
@@ -579,9 +605,26 @@ TargetBody = Annotated[
     | StepFunctionsTargetBody
     | EcsTargetBody
     | AwsTargetBody
+    | ReportTargetBody
     | TaskTargetBody,
     Field(discriminator="type"),
 ]
+
+
+def wants_reports(notify: Iterable[Any]) -> bool:
+    """Return whether one of the rules in `notify` is about reports."""
+    return any("report" in rule.on for rule in notify)
+
+
+def makes_reports(target: Body, info: ValidationInfo) -> Body:
+    """Return the target unchanged. Raises an error if `notify` is about reports, and the target makes none."""
+    if wants_reports(info.data.get("notify", ())) and not isinstance(target, ReportTargetBody):
+        raise refuse(
+            'makes no reports, which notify contains; write {"type": "report", "tags": [...]}, or remove report from '
+            "notify"
+        )
+    return target
+
 
 TARGET_FORM = 'write {"type": "http", "url": "https://..."} or {"type": "lambda", "function": "..."}'
 """The remedy for a missing target."""

@@ -32,7 +32,9 @@ from duecourse.api.routes.jobs import DryRunQuery, JobsWithRunsQuery, job_page, 
 from duecourse.api.routes.runs import run_id_in
 from duecourse.domain.ids import is_id
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.targets.targets import ReportTarget
 from duecourse.domain.workflows.check import MAX_STEPS
+from duecourse.usecases.jobs.change import Draft
 from duecourse.usecases.runs.requests import RunRequest
 from duecourse.usecases.workflows.manage import Workflow, WorkflowDraft, WorkflowPut, steps_cost
 
@@ -220,17 +222,22 @@ def _spread(api: Api, request: Request, draft: WorkflowDraft, before: Workflow |
 
 
 def _check_started(api: Api, request: Request, workflow_id: str, draft: WorkflowDraft, before: Workflow | None) -> None:
-    """Check the jobs that deliver the notices about the workflow and about the jobs that are defined with it. Raises
-    Problem (403).
+    """Check the jobs that deliver the notices about the workflow and about the jobs that are defined with it, and the
+    tags of reports. Raises Problem (403).
     """
     written = {workflow_id, *draft.inline}
     check_started(api, request, draft.definition(""), None if before is None else before.job, written=written)
-    notifying = [step for step in draft.steps if step.job_id in draft.inline and draft.inline[step.job_id].notify]
-    names = [step.job_id for step in notifying]
-    stored = api.workflows.parts.workflows.jobs(request.tenant, names) if notifying else {}
-    for step in notifying:
+    checked = [step for step in draft.steps if step.job_id in draft.inline and _reaches(draft.inline[step.job_id])]
+    names = [step.job_id for step in checked]
+    stored = api.workflows.parts.workflows.jobs(request.tenant, names) if checked else {}
+    for step in checked:
         job, place = draft.inline[step.job_id], ("jobs", step.id, "job")
         check_started(api, request, job, stored.get(step.job_id), place=place, written=written)
+
+
+def _reaches(draft: Draft) -> bool:
+    """Return whether a job that is defined with its workflow starts or reports other jobs."""
+    return bool(draft.notify) or isinstance(draft.target, ReportTarget)
 
 
 def _cost(value: Any) -> int:

@@ -331,7 +331,8 @@ class Deadline:
 
 class NoticeCause(StrEnum):
     """The cause of a notice. LATE: a run started after its grace period. MISSED: a run was skipped because it was too
-    late. RECOVERED: the first success after a dead run. PAUSED: Duecourse paused the job. TEST: only on demand.
+    late. RECOVERED: the first success after a dead run. PAUSED: Duecourse paused the job. REPORT: the report of a run
+    (ReportTarget). TEST: only on demand.
     """
 
     DEAD = "dead"
@@ -340,7 +341,15 @@ class NoticeCause(StrEnum):
     RECOVERED = "recovered"
     PAUSED = "paused"
     DEADLINE = "deadline"
+    REPORT = "report"
     TEST = "test"
+
+    @property
+    def digested(self) -> bool:
+        """Whether a digest replaces further notices of this cause. A report is a message of its own, and its job
+        determines how often it comes.
+        """
+        return self is not NoticeCause.REPORT
 
 
 class NoticeFormat(StrEnum):
@@ -363,7 +372,7 @@ class NotifyTarget:
 class NotifyRule:
     """Notices that are delivered to one target."""
 
-    on: Annotated[tuple[NoticeCause, ...], MinLen(1), MaxLen(6), Each(Without("test"))]
+    on: Annotated[tuple[NoticeCause, ...], MinLen(1), MaxLen(7), Each(Without("test"))]
     to: NotifyTarget
 
 

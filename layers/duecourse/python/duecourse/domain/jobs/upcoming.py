@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.pause import after_pause
+from duecourse_schedules.schedule import Occurrences
 
 MAX_WINDOW_SECONDS = 48 * 3600
 """The longest window. A job that fires every second is walked second by second."""
@@ -117,19 +118,25 @@ def dues(cursor: Cursor, window: Window) -> Iterator[int]:
 
 
 def expected(cursor: Cursor, window: Window) -> int:
-    """Return the approximate number of runs of a job that come due in the window. The estimate uses the first two runs
-    of each eighth of the window. Raises ScheduleError or ExclusionError.
+    """Return the approximate number of runs of a job that come due in the window (`estimated`). Raises ScheduleError or
+    ExclusionError.
     """
-    occurrences = cursor.occurrences()
-    begin, found = _begin(cursor, window), 0
-    part = max((window.end - begin) // 8, 1)
-    at = occurrences.next(begin - 1)
-    while at is not None and at < window.end:
-        end = min(begin + ((at - begin) // part + 1) * part, window.end)
-        following = occurrences.next(at)
-        found += 1 if following is None else 1 + (end - 1 - at) // (following - at)
-        at = occurrences.next(end - 1)
+    found = estimated(cursor.occurrences(), _begin(cursor, window), window.end)
     return found if cursor.remaining is None else min(found, cursor.remaining)
+
+
+def estimated(occurrences: Occurrences, begin: int, end: int) -> int:
+    """Return the approximate number of occurrences from `begin` up to, but not including, `end` (UTC seconds). The
+    estimate uses the first two occurrences of each eighth of this time. Raises ScheduleError or ExclusionError.
+    """
+    found, part = 0, max((end - begin) // 8, 1)
+    at = occurrences.next(begin - 1)
+    while at is not None and at < end:
+        stop = min(begin + ((at - begin) // part + 1) * part, end)
+        following = occurrences.next(at)
+        found += 1 if following is None else 1 + (stop - 1 - at) // (following - at)
+        at = occurrences.next(stop - 1)
+    return found
 
 
 def _begin(cursor: Cursor, window: Window) -> int:

@@ -13,6 +13,7 @@ from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import DeadlineEvent, EventKind, Job, NoticeCause, NoticeFormat
 from duecourse.domain.runs.document import LATE_REASONS, detail_of
 from duecourse.domain.runs.states import Cancelled, Dead, Queued, Retrying, Run, Running, Skipped, Succeeded, Waiting
+from duecourse.domain.targets.targets import ReportTarget
 
 NOTIFIER = "duecourse:notify"
 """The author of runs that deliver notices. These runs cause no notices, so that jobs cannot notify each other forever.
@@ -71,6 +72,8 @@ def notifications_of(run: Run, job: Job) -> Notifications:
             if job.failing is not None:
                 key, text = f"recovered/{job.failing}", f"{job.id} has recovered: run {name} succeeded"
                 notices.append(Notice(NoticeCause.RECOVERED, job, key, run.finished_at, text, run))
+            if isinstance(job.target, ReportTarget):
+                notices.append(_report_notice(run, job))
         case Cancelled():
             events["Run Cancelled"] = ()
         case Skipped() if run.reason in LATE_REASONS:
@@ -89,6 +92,14 @@ def notifications_of(run: Run, job: Job) -> Notifications:
     if run.attempt == 1 and (late > job.missed.grace_seconds or silent):
         events["Run Late"] = (EventKind.LATE,)
     return _requested(run, job, notices, events, ping=job.ping_url if isinstance(run, Succeeded) else None)
+
+
+def _report_notice(run: Succeeded, job: Job) -> Notice:
+    """Return the notice with the report that is the result of a run. A run that was marked as succeeded has none."""
+    made = run.result if isinstance(run.result, dict) and isinstance(run.result.get("text"), str) else None
+    text = f"Run {run.run_id} of {job.id} succeeded, but has no report" if made is None else made["text"]
+    facts = {} if made is None else {"report": made}
+    return Notice(NoticeCause.REPORT, job, f"report/{run.run_id}", run.finished_at, text, run, facts)
 
 
 def deadline_notifications(run: Run, job: Job, deadline: DeadlineEvent, at: int) -> Notifications:

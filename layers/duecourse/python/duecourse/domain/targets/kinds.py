@@ -25,6 +25,7 @@ from duecourse.domain.targets.targets import (
     LambdaTarget,
     OAuth,
     OidcAuth,
+    ReportTarget,
     SnsTarget,
     SqsTarget,
     StepFunctionsTarget,
@@ -52,7 +53,7 @@ class TargetField:
     """
 
     label: str
-    edited_as: Literal["text", "list", "pairs", "json", "flag", "choice", "secret", "auth"] = "text"
+    edited_as: Literal["text", "number", "list", "pairs", "json", "flag", "choice", "secret", "auth"] = "text"
     hint: str | None = None
     standard: str | None = None
     options: Mapping[str, str] | None = None
@@ -450,6 +451,27 @@ TARGETS: Mapping[str, TargetKind] = {
             "parameters": {"service": "web", "desired": [1, {"day": "{{date}}"}]},
             "role": "duecourse-target-role",
         },
+    ),
+    "report": TargetKind(
+        model=ReportTarget,
+        label="Report about runs",
+        text="report about {tags}",
+        short="report {tags}",
+        fields={
+            "tags": TargetField(
+                label="Tags",
+                edited_as="list",
+                first=[],
+                hint="The report is about all jobs with one of them.",
+                wanted='the tags of the jobs to report, such as ["billing"]',
+            ),
+            "hours": TargetField(
+                label="Hours", edited_as="number", hint="By default, since the previous occurrence of this job."
+            ),
+        },
+        service="lambda",
+        call=f"{_AWS}.report:ReportCaller",
+        example={"tags": ["billing", "team:crm"], "hours": 48},
     ),
     "task": TargetKind(
         model=TaskTarget,

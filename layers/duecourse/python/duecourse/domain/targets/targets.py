@@ -169,6 +169,23 @@ class AwsTarget:
     role: str
 
 
+MAX_REPORT_TAGS = 5
+"""The maximum number of tags in a report. The report, its tags included, is stored in the record of the run."""
+
+MAX_REPORT_HOURS = 168
+"""The maximum length of a report's window: a week."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTarget:
+    """A report about the runs of all jobs with one of the `tags`, in the `hours` before the run. None: since the
+    previous occurrence.
+    """
+
+    tags: tuple[str, ...]
+    hours: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class TaskTarget:
     """A target that the operator has registered under a name. It is looked up at each call."""
@@ -184,7 +201,15 @@ class WorkflowTarget:
 
 
 CallableTarget = (
-    HttpTarget | LambdaTarget | SqsTarget | SnsTarget | EventBridgeTarget | StepFunctionsTarget | EcsTarget | AwsTarget
+    HttpTarget
+    | LambdaTarget
+    | SqsTarget
+    | SnsTarget
+    | EventBridgeTarget
+    | StepFunctionsTarget
+    | EcsTarget
+    | AwsTarget
+    | ReportTarget
 )
 """Targets that can be called without a lookup."""
 

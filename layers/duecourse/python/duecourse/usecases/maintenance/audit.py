@@ -113,8 +113,15 @@ class ClassifyGaps:
         return all(depth is not None and depth.empty for depth in map(self.parts.depths.depth, Lane))
 
     def reaching_over(self, job: Job, at: int) -> tuple[int | None, bool]:
-        """Return the end of the range of a record before `at` (UTC seconds) that covers it (None: there is none), and
-        whether the search was complete. Between such a record and `at` there are only runs without a claim, for at most
+        """Return the end of the range of the record that covers `at`, as in `covering` (None: there is none), and
+        whether the search was complete.
+        """
+        run, searched = self.covering(job, at)
+        return None if run is None else run.through, searched
+
+    def covering(self, job: Job, at: int) -> tuple[Run | None, bool]:
+        """Return the record before `at` (UTC seconds) whose range covers it (None: there is none), and whether the
+        search was complete. Between such a record and `at` there are only runs without a claim, for at most
         RECORDED_SECONDS.
         """
         before, newest, read = RunName(job.id, at).local, None, 0
@@ -124,7 +131,7 @@ class ClassifyGaps:
                 if run.suffix:
                     continue
                 if run.through is not None and run.through >= at:
-                    return run.through, True
+                    return run, True
                 if run.reason == SKIPPED:
                     continue  # recorded early, so it does not show which occurrences have been claimed
                 newest = run.occurrence if newest is None else newest

@@ -78,9 +78,12 @@ class JobNotices(Requests):
         return NotifyTest(tuple(runs), tuple(to.job for to, each in found if each is None))
 
     def _deliver(self, deliverer: Job, to: NotifyTarget, notice: Notice) -> Run:
-        """Return the run that delivers the notice: alone if its window has a free place, otherwise in the window's
-        digest. Each job, cause and format has its own windows, because jobs share a deliverer.
+        """Return the run that delivers the notice: alone if its cause is not digested or its window has a free place,
+        otherwise in the window's digest. Each job, cause and format has its own windows, because jobs share a
+        deliverer.
         """
+        if not notice.cause.digested:
+            return self._run(deliverer, f"{notice.key}/{to.format}", [notice.key], document_of(notice, to.format))
         window = int(notice.at // WINDOW_SECONDS)
         own = f"{window}/{notice.job.id}/{notice.cause}/{to.format}"
         for place in range(AT_ONCE):
