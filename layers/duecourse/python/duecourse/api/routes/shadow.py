@@ -81,7 +81,7 @@ class PromoteBody(Body):
     force: bool = False
 
 
-class LatenessAnswer(TypedDict):
+class PingLatenessAnswer(TypedDict):
     """How long after their occurrences the pings arrived, in seconds; negative: before."""
 
     median_seconds: int
@@ -140,7 +140,7 @@ class ShadowAnswer(TypedDict):
         int,
         Field(ge=0, description="Occurrences before the first ping: the other scheduler may not have been connected."),
     ]
-    lateness: LatenessAnswer | None
+    lateness: PingLatenessAnswer | None
     disagreements: Annotated[
         list[DisagreementAnswer],
         Field(
@@ -250,7 +250,7 @@ def _document(job: Job, report: ShadowReport) -> ShadowAnswer:
         before_first_ping=report.before_first_ping,
         lateness=None
         if late is None
-        else LatenessAnswer(median_seconds=late.median, most_seconds=late.most, most_at=to_iso(late.most_at)),
+        else PingLatenessAnswer(median_seconds=late.median, most_seconds=late.most, most_at=to_iso(late.most_at)),
         disagreements=[{"at": to_iso(each.at), "kind": each.kind} for each in report.disagreements],
     )
 
