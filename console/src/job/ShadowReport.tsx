@@ -94,8 +94,11 @@ function summary(found: Schemas["Shadow"]): string {
   ];
   const shown = counts.filter(([count], place) => place < 3 || count > 0);
   const more = found.missing + found.extra - found.disagreements.length;
-  const latest = found.lateness === null ? "" : ` The latest ping came after ${found.lateness.most_seconds} s.`;
+  const latest =
+    found.lateness === null ? "" : ` The latest ping came after ${found.lateness.most_seconds} s.`;
   const rest = more > 0 ? ` ${more.toLocaleString("en")} disagreements are not listed.` : "";
-  const whole = found.complete ? "" : " The compared time was shortened, because there are too many occurrences.";
+  const whole = found.complete
+    ? ""
+    : " The compared time was shortened, because there are too many occurrences.";
   return `${shown.map(([count, word]) => `${count.toLocaleString("en")} ${word}`).join(", ")}.${latest}${rest}${whole}`;
 }
