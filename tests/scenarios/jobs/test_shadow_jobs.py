@@ -124,7 +124,7 @@ def test_shadow_ping_of_a_job_that_is_none_is_rejected(scheduler: Scheduler) -> 
     scheduler.client.put_job("hourly", BODY)
     with pytest.raises(ApiError, match="does not expect pings"):
         scheduler.client.ping_job("hourly")
-    with pytest.raises(ApiError, match="only for a shadow of another scheduler, and hourly is none"):
+    with pytest.raises(ApiError, match="only for a shadow of another scheduler, and hourly is not one"):
         scheduler.client.ping_job("hourly", occurrence="2026-11-26T12:00Z")
     with pytest.raises(ApiError, match="not a shadow of another scheduler, so it has no report"):
         scheduler.client.get_shadow_report("hourly")

@@ -180,7 +180,7 @@ class JobAnswer(KeptBody, JobBody):
     ]
     shadow_since: Annotated[
         Millisecond | None,
-        Field(description="When the job became a shadow of another scheduler; null if it is none."),
+        Field(description="When the job became a shadow of another scheduler; null if it is not a shadow."),
     ]
     last_runs: LastRuns
     spread_load: Annotated[

@@ -221,7 +221,7 @@ def ping_shadow(api: Api, request: Request, job_id: str, occurrence: int | None)
         view, ping = api.shadows.ping(request.tenant, job_id, occurrence)
     except NotShadowError:
         if occurrence is not None:
-            detail = f"is only for a shadow of another scheduler, and {job_id} is none; remove it"
+            detail = f"is only for a shadow of another scheduler, and {job_id} is not one; remove it"
             raise bad_parameter("occurrence", detail) from None
         raise NoPingExpectedError(job_id) from None
     except HourFullError:

@@ -102,7 +102,7 @@ class Step:
 
     @property
     def was_promoted(self) -> bool:
-        """Whether the file still says `shadow: true`, although the stored job is no shadow."""
+        """Whether the file still says `shadow: true`, although the stored job is not a shadow."""
         shadow = self.manifest is not None and self.manifest.shadow
         return shadow and isinstance(self.before, Job) and self.before.shadow_since is None
 
