@@ -99,8 +99,8 @@ def promote(
 ) -> None:
     """Start shadow jobs whose report agrees. They run from their next occurrence on.
 
-    Switch off the entry of the old scheduler at the same time. A job that is not a shadow does not change, so the command
-    can be repeated. The exit code is 3 if a job was not promoted.
+    Switch off the entry of the old scheduler at the same time. A job that is not a shadow does not change, so the
+    command can be repeated. The exit code is 3 if a job was not promoted.
     """
     if everything == bool(job_ids):
         raise UsageError("name the jobs to promote, or use --all")
