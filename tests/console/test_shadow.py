@@ -25,7 +25,7 @@ def test_shadow_job_page_shows_the_comparison_and_promotes(
     scheduler.advance(minutes=30)
     scheduler.client.ping_job("hourly")
     page.reload()
-    table = page.get_by_role("table", name="Disagreements with the other scheduler")
+    table = page.get_by_role("grid", name="Disagreements with the other scheduler")
     expect(table).to_contain_text("Ping: only the other scheduler ran")
     expect(page.get_by_text("The schedules disagree")).to_be_visible()
     assert accessibility_faults(page) == []

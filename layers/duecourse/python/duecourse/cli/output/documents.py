@@ -549,6 +549,7 @@ Document: TypeAlias = (
     | Plan
     | Imported
     | JobsChanged
+    | PromotedJobs
     | WatchedBackfill
     | DescribedFields
     | ChangedCalendar
