@@ -16,7 +16,7 @@ from benchmarks.requests.of_calendars import USERS, calendars, user
 from benchmarks.requests.of_jobs import busy, halved, hard, many, moved, seldom, wide
 from benchmarks.requests.of_keys import store_keys
 from benchmarks.requests.of_limits import KEY, hold, limits, places
-from benchmarks.requests.of_runs import DELAY, DELAYED, LETTERS, store_workers
+from benchmarks.requests.of_runs import DELAY, DELAYED, LETTERS, store_shadow, store_workers
 from benchmarks.requests.of_workflows import DEFINED, GRAPH, NAMES, step
 from duecourse.api.query import job_page_token
 from duecourse.domain.instants import DAY_SECONDS
@@ -170,6 +170,7 @@ class Desk:
             self.send("/v1/jobs/batch", {"jobs": [ten(number) for number in range(100)]})
         store_keys(self)
         store_workers(self)
+        store_shadow(self)
         for number in range(100):
             bodies = [{"delay_seconds": DELAY + number + 100 * each} for each in range(DELAYED // 100)]
             self.send(f"/v1/jobs/wide-{number:03}/run/batch", {"runs": bodies})

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.requests.cases import AT, JOB, LARGE, Case, Event, compact, get, send
+from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import JobState
+from duecourse.domain.jobs.shadow import ShadowPing
 from duecourse.domain.runs.logs import MAX_PORTION_BYTES
 from duecourse.domain.runs.operations import MAX_KEPT, MAX_RUNNING
 from duecourse.domain.runs.workers import GROUP_SIZE, GROUPS, Sighting, WorkerGroup
 from tests.support.api_events import api_event
-from tests.support.jobs import NOON
+from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import TOKEN
 
 if TYPE_CHECKING:
@@ -45,6 +49,16 @@ def store_workers(desk: Desk) -> None:
         desk.client.runs.workers.replace("default", number, WorkerGroup(sightings, 1))
 
 
+def store_shadow(desk: Desk) -> None:
+    """Store a shadow job that runs each minute, with a ping for each minute of a week."""
+    since = NOON - 8 * DAY_SECONDS
+    made = job("* * * * *", id="shadow", at=since, payload=LARGE, state=JobState.PAUSED, shadow_since=since)
+    if not desk.client.jobs.create(made, replace(cursor(made, NOON), occurrence=None, due=None)):
+        raise AssertionError(made.id)
+    for position in range(int(NOON) - 7 * DAY_SECONDS, int(NOON), 60):
+        desk.client.jobs.shadow_pings.put("default", made.id, ShadowPing(position, position + 2))
+
+
 def of_runs() -> Iterator[Case]:
     """Yield the requests that run jobs, backfill, list runs and dead letters, and the commands and callbacks."""
     yield send(
@@ -62,6 +76,9 @@ def of_runs() -> Iterator[Case]:
     yield get("GET /v1/jobs/{job_id}/warnings", "20 runs with 20 attempts", "/v1/jobs/dying/warnings")
     yield Case("POST /v1/jobs/{job_id}/test-notice", "10 jobs of 40 KB that deliver the notice", _test_notice, 202)
     yield get("POST /v1/jobs/{job_id}/ping", "a payload of 200 KB", "/v1/jobs/silent/ping")
+    yield get("GET /v1/jobs/{job_id}/shadow", "a job of each minute with its pings", "/v1/jobs/shadow/shadow")
+    promoted = "/v1/jobs/shadow/promote"
+    yield send("POST /v1/jobs/{job_id}/promote", "a job of each minute with its pings", dict, promoted)
     explain = "GET /v1/jobs/{job_id}/explain"
     yield get(explain, "an instant after 400 records", "/v1/jobs/dying/explain", at=LATER)
     yield get(explain, "a job of a workflow with 1,000 jobs", "/v1/jobs/m0999/explain", at=LATER)

@@ -80,6 +80,7 @@ from duecourse.api.routes.service import (
     PublicKeysAnswer,
     StatsAnswer,
 )
+from duecourse.api.routes.shadow import PromoteBody, ShadowAnswer
 from duecourse.api.routes.spreading import SpreadPlanAnswer, SpreadPlanBody
 from duecourse.api.routes.stage import StageAnswer, StageMetricsAnswer
 from duecourse.api.routes.tenants import TenantsAnswer
@@ -554,6 +555,7 @@ REQUEST_EXAMPLES: Mapping[type[Body], Mapping[str, Document]] = {
     ReleaseBody: {"a run": {"run_id": RUN_ID}},
     CalendarBody: {"bank holidays": {"exclude": ["2026-12-24/2026-12-26", "2027-01-01", "* * * * SAT,SUN"]}},
     PauseManyBody: {"a tag": {"tag": "billing", "note": "the ledger is being moved"}},
+    PromoteBody: {"force": {"force": True}},
     ResumeBody: {"catch up": {"catch_up": True}},
     ResumeManyBody: {"a tag": {"tag": "billing", "catch_up": True}},
     RunBody: {
@@ -695,6 +697,28 @@ _ANSWERS: Mapping[Any, Mapping[str, Any]] = {
     KeyAnswer: KEY,
     KeysAnswer: {"items": [KEY]},
     WorkerAnswer: WORKER,
+    ShadowAnswer: {
+        "job_id": JOB_ID,
+        "status": "disagrees",
+        "shadow_since": "2026-11-14T09:30:00.000Z",
+        "begin": "2026-11-14T09:30:01Z",
+        "end": "2026-11-21T09:30:00Z",
+        "complete": True,
+        "tolerance_seconds": 120,
+        "pings": 7,
+        "first_ping_at": "2026-11-15T03:00:02Z",
+        "last_ping_at": "2026-11-21T03:00:03Z",
+        "agreed": 6,
+        "missing": 1,
+        "extra": 1,
+        "undecided": 0,
+        "before_first_ping": 0,
+        "lateness": {"median_seconds": 2, "most_seconds": 41, "most_at": "2026-11-17T03:00:00Z"},
+        "disagreements": [
+            {"at": "2026-11-18T03:00:00Z", "kind": "missing"},
+            {"at": "2026-11-18T04:00:02Z", "kind": "extra"},
+        ],
+    },
     WorkersAnswer: {"items": [WORKER], "complete": True},
     OperationAnswer: OPERATION,
     OperationsAnswer: {"items": [OPERATION]},

@@ -102,6 +102,7 @@ BODIES: dict[tuple[str, str], tuple[Any, ...]] = {
     ),
     ("POST", "/v1/jobs/<job_id>/pause"): ({}, {"until": PAST}, {"until": SOON}, {"from": SOON, "until": LATE}),
     ("POST", "/v1/jobs/<job_id>/resume"): ({}, {"catch_up": True}),
+    ("POST", "/v1/jobs/<job_id>/promote"): ({}, {"force": True}),
     ("POST", "/v1/jobs/pause"): tuple(
         {**each, **more} for each in MANY for more in ({}, {"until": SOON}, {"until": PAST})
     ),

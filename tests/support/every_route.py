@@ -19,6 +19,7 @@ _ASKED: dict[tuple[str, str], tuple[dict[str, str], Any]] = {
     ("PATCH", "/v1/jobs/<job_id>"): ({}, {"name": "Renamed"}),
     ("POST", "/v1/jobs/<job_id>/pause"): ({}, {"note": "no more"}),
     ("POST", "/v1/jobs/<job_id>/resume"): ({}, {"catch_up": False}),
+    ("POST", "/v1/jobs/<job_id>/promote"): ({}, {"force": True}),
     ("POST", "/v1/jobs/pause"): ({}, {"ids": [JOB]}),
     ("POST", "/v1/jobs/resume"): ({}, {"ids": [JOB]}),
     ("POST", "/v1/jobs/spread"): ({}, {"ids": [JOB], "within_minutes": 30}),

@@ -20,7 +20,8 @@ import { CatchUp, pauseOf, StartQuestion, startOf, TextQuestion } from "./questi
 type Actable = Pick<
   Schemas["Job"],
   "id" | "state" | "schedule" | "timezone" | "next_occurrence" | "planned_pause" | "workflow" | "payload"
->;
+> &
+  Partial<Pick<Schemas["Job"], "shadow_since">>;
 
 /** The actions of a job or a workflow. */
 export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkflow?: boolean }) {
@@ -50,6 +51,15 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
       },
     });
   };
+  const promote = () =>
+    confirm.ask({
+      header: `Promote ${job.id}`,
+      text: "If the comparison agrees, the job runs from its next occurrence on. Switch off its entry in the other scheduler.",
+      action: "Promote",
+      async run() {
+        await fetcher.POST("/v1/jobs/{job_id}/promote", { params: { path }, body: {} });
+      },
+    });
   const unplan = () =>
     confirm.ask({
       header: `Remove the planned pause of ${job.id}`,
@@ -221,8 +231,8 @@ export function JobActions({ job, isWorkflow = false }: { job: Actable; isWorkfl
     <>
       <SpaceBetween direction="horizontal" size="xs">
         {job.state === "PAUSED" ? (
-          <Button disabled={disabled} disabledReason={refusal} onClick={resume}>
-            Resume
+          <Button disabled={disabled} disabledReason={refusal} onClick={job.shadow_since ? promote : resume}>
+            {job.shadow_since ? "Promote" : "Resume"}
           </Button>
         ) : (
           <Button disabled={disabled} disabledReason={refusal} onClick={pause}>

@@ -20,6 +20,7 @@ import { JobFacts } from "./JobFacts";
 import { NextTab } from "./NextTab";
 import { RecentTab } from "./RecentTab";
 import { RunsTab } from "./RunsTab";
+import { ShadowBadge, ShadowReport } from "./ShadowReport";
 import { TimelineTab } from "./TimelineTab";
 import { WhyTab } from "./WhyTab";
 
@@ -53,7 +54,7 @@ export default function JobPage() {
         actions={<JobActions job={job} />}
         info={<CopyId id={job.id} what="job id" />}
       >
-        <span className="text">{job.name || job.id}</span>
+        <span className="text">{job.name || job.id}</span> <ShadowBadge since={job.shadow_since} />
       </Header>
       <ProblemBox error={error} />
       {job.error !== null && (
@@ -63,6 +64,7 @@ export default function JobPage() {
       )}
       <Warnings jobId={job.id} />
       <JobFacts job={job} />
+      {job.shadow_since !== null && <ShadowReport job={job} />}
       <JobTabs job={job} />
     </SpaceBetween>
   );

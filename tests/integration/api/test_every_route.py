@@ -66,7 +66,8 @@ class Tenants:
         self.key: str | None = None
         """Of requests below the prefix of API keys, without the prefix if it is None."""
         self.api = ApiClient.over(tables, clock, settings=SETTINGS, workflows=tables.workflows(clock))
-        job = made_job("rate(60 seconds)", id=JOB, at=NOON - 7200, expect_every=60)
+        # It also has the mark of a shadow, so that the routes about shadows accept it.
+        job = made_job("rate(60 seconds)", id=JOB, at=NOON - 7200, expect_every=60, shadow_since=NOON - 7200)
         target = HttpTarget(HTTP_TARGET["url"])
         job = replace(job, tenant=OWNER, tags=(TAG,), payload={"text": SECRET}, target=target)
         assert self.api.jobs.create(job, cursor(job))

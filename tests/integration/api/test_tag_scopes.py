@@ -61,6 +61,8 @@ MEANING = {
     ("GET", "/v1/jobs/<job_id>/warnings"): OF_A_JOB,
     ("POST", "/v1/jobs/<job_id>/test-notice"): OF_A_JOB,
     ("POST", "/v1/jobs/<job_id>/ping"): OF_A_JOB,
+    ("GET", "/v1/jobs/<job_id>/shadow"): OF_A_JOB,
+    ("POST", "/v1/jobs/<job_id>/promote"): OF_A_JOB,
     ("GET", "/v1/jobs/<job_id>/explain"): OF_A_JOB,
     ("GET", "/v1/jobs/<job_id>/history"): OF_A_JOB,
     ("GET", "/v1/jobs/<job_id>/runs"): OF_A_JOB,

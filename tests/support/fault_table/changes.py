@@ -6,13 +6,14 @@ from functools import partial
 from duecourse.domain.jobs.backfill import Backfill
 from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.runs.api_keys import ApiKey, KeyText
-from duecourse.usecases.jobs.change import RequestKey
+from duecourse.domain.tenants.rate import free
+from duecourse.usecases.jobs.change import Draft, RequestKey
 from duecourse.usecases.jobs.job_errors import JobUnknownError
 from duecourse.usecases.runs.api_keys import ApiKeyDraft, ApiKeys
 from duecourse.usecases.runs.requests import Later, OwnPayload, RunRequest
 from tests.support.fault_table.stage import Stage
 from tests.support.fault_table.story import NOT_RUN, RAN, Story
-from tests.support.jobs import NOON
+from tests.support.jobs import NOON, job
 
 DAY = 86_400
 
@@ -130,6 +131,16 @@ def _keyed(stage: Stage) -> None:
     stage.at(600)
 
 
+def _promoted(stage: Stage) -> None:
+    draft, api = Draft.of(job("3-19/4 12 * * *")), stage.office.api
+    stage.ask(lambda: api.editing.put("default", "tick-tock", lambda _: draft, shadow=True))
+    stage.at(185)
+    stage.ask(lambda: api.shadows.ping("default", "tick-tock", int(NOON) + 180))
+    stage.at(365)
+    stage.ask(lambda: api.shadows.promote("default", "tick-tock", force=False, charge=free, by="anna"))
+    stage.at(1150)
+
+
 STORIES = (
     Story(
         "paused and resumed",
@@ -186,6 +197,13 @@ STORIES = (
         "Three requests to the trigger URL of a daily job start one run after their window, at 12:13:30.",
         _triggered,
         {810: RAN},
+        job="ACTIVE",
+    ),
+    Story(
+        "shadow",
+        "A shadow job due at 12:03, 12:07 … 12:19 is pinged for 12:03, and promoted after 12:06.",
+        _promoted,
+        {180: NOT_RUN, 420: RAN, 660: RAN, 900: RAN, 1140: RAN},
         job="ACTIVE",
     ),
     Story(

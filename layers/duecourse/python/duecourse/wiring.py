@@ -728,6 +728,7 @@ class Wiring(Parts[S_co]):
         from duecourse.usecases.jobs.change import EditJobs, JobLimits, Jobs
         from duecourse.usecases.jobs.membership import Membership
         from duecourse.usecases.jobs.pausing import Pausing
+        from duecourse.usecases.jobs.shadow import Shadows
         from duecourse.usecases.jobs.spreading import Spreading
         from duecourse.usecases.jobs.upcoming import Upcoming
         from duecourse.usecases.runs.api_keys import ApiKeys
@@ -762,6 +763,7 @@ class Wiring(Parts[S_co]):
         workflow_runs = WorkflowRuns(workflows, store)
         commands = Commands(store, workflow_runs, self.commands, self.discards, single)
         editing = EditJobs(self, jobs, self.skipping)
+        pausing = Pausing(self, jobs, self.skipping)
         overlaps = Overlaps(runs, self.wait_queues, store, clock)
         wait_queue = WaitQueue(self, self.forwarder(None, None))
         manual = Manual(self, DelayedRunQuota(self.tenant_limits, randomness, settings.delayed_runs_per_hour))
@@ -771,7 +773,8 @@ class Wiring(Parts[S_co]):
             calendars=Calendars(store, editing, clock),
             api_keys=ApiKeys(self, manual, limits),
             key_limits=KeyLimitsInUse(self, GateItems(self.wait_queues, clock), overlaps, wait_queue),
-            pausing=Pausing(self, jobs, self.skipping),
+            pausing=pausing,
+            shadows=Shadows(self, pausing),
             history=history,
             runs=single,
             run_payloads=RunPayloads(single, store, self.payloads),

@@ -285,6 +285,7 @@ def job_document(view: JobView) -> Document:
         "paused_by": job.paused_by,
         "paused_because": job.paused_because,
         "paused_until": None if paused_until is None else to_iso(paused_until),
+        "shadow_since": None if job.shadow_since is None else millisecond(job.shadow_since),
         "planned_pause": pause.window if job.exclude and (pause := pause_of(job.exclude)) else None,
         "created_at": millisecond(job.created_at),
         "updated_at": millisecond(job.updated_at),

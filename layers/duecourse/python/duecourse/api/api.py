@@ -32,6 +32,7 @@ from duecourse.usecases.jobs.calendars import Calendars
 from duecourse.usecases.jobs.change import Draft, EditJobs, Jobs
 from duecourse.usecases.jobs.job_errors import JobReachError, JobUnknownError
 from duecourse.usecases.jobs.pausing import Pausing
+from duecourse.usecases.jobs.shadow import Shadows
 from duecourse.usecases.jobs.spreading import Spreading
 from duecourse.usecases.jobs.upcoming import Upcoming
 from duecourse.usecases.maintenance.tenants import AllTenants
@@ -69,6 +70,7 @@ class Api:
     api_keys: ApiKeys
     key_limits: KeyLimitsInUse
     pausing: Pausing
+    shadows: Shadows
     history: History
     runs: Runs
     run_payloads: RunPayloads

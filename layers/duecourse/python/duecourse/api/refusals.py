@@ -33,6 +33,7 @@ from duecourse.usecases.jobs.job_errors import (
     KeyReusedError,
     NoPingExpectedError,
     PauseEndError,
+    ShadowJobError,
 )
 from duecourse.usecases.jobs.membership import StepError
 from duecourse.usecases.runs.commands import (
@@ -131,6 +132,9 @@ def _of_job(error: Exception, path: Mapping[str, str]) -> Problem | None:
                 "The job's cursor cannot be read, so the job cannot be changed. "
                 "Delete the job and create it again, or contact the operator. Nothing was changed.",
             )
+        case ShadowJobError():
+            remedy = "compare it (duecourse shadow report), and then promote it (duecourse shadow promote)"
+            return Problem("is-shadow", f"{error} is a shadow of another scheduler, so it stays paused; {remedy}.")
         case StoreBusyError():
             return busy()
         case TasksUnavailableError():

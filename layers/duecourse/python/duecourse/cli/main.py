@@ -59,6 +59,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     ),
     "runs": ("duecourse.cli.commands.runs", "runs", "List, show, follow, cancel, redrive and discard runs."),
     "secrets": ("duecourse.cli.commands.secrets", "secrets", "Write, list and delete the secrets of jobs."),
+    "shadow": ("duecourse.cli.commands.shadow", "shadow", "Compare jobs with another scheduler before the switch."),
     "simulate": ("duecourse.cli.commands.simulate", "simulate", "Simulate a stage, and recommend settings."),
     "stats": ("duecourse.cli.commands.stage", "stats", "Show counts, limits and load of the stage."),
     "tenants": ("duecourse.cli.commands.tenants", "tenants", "List, suspend, export and erase tenants."),
@@ -75,7 +76,10 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
 
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Jobs": ("jobs", "workflows", "apply", "import", "calendars", "limits", "fields", "next", "upcoming", "rehearse"),
+    "Jobs": (
+        *("jobs", "workflows", "apply", "import", "shadow", "calendars", "limits", "fields", "next", "upcoming"),
+        "rehearse",
+    ),
     "Runs": ("runs", "dead-letters", "operations", "explain", "work", "workers"),
     "Access": ("login", "logout", "profile", "accounts", "keys", "secrets"),
     "Stage": (

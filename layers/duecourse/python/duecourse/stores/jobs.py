@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.document import ChangeRecord, created
@@ -110,6 +111,9 @@ from duecourse.stores.table import (
     rest_of,
 )
 from duecourse.stores.tenants import JobCount, part_of, taken
+
+if TYPE_CHECKING:
+    from duecourse.stores.shadow_pings import ShadowPings
 
 SEARCHED = 2_000
 """The maximum number of jobs that one part of a search reads: one query reads at most 1 MB (Amazon DynamoDB Developer
@@ -635,6 +639,13 @@ class JobStore(JobPages):
         if creation is not None and creation.expires_at <= self._clock.now():
             creation = None
         return change_items.page(self._tables, tenant, job_id, limit, before, creation)
+
+    @property
+    def shadow_pings(self) -> ShadowPings:
+        """The pings of shadow jobs. The store is imported at its use, because few processes need it."""
+        from duecourse.stores import shadow_pings
+
+        return shadow_pings.ShadowPings(self._tables)
 
     def _get(self, key: Item) -> Item | None:
         item = self._tables.get(Table.JOBS, key)

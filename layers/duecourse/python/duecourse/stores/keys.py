@@ -36,6 +36,7 @@ CALENDAR_PREFIX = "CALENDAR#"
 LIMIT_PREFIX = "LIMIT#"
 API_KEY_PREFIX = "APIKEY#"
 OPERATION_PREFIX = "OPERATION#"
+SHADOW_PREFIX = "SHADOW#"
 
 
 def job_partition(tenant: str, job_id: str) -> str:

@@ -178,6 +178,10 @@ class JobAnswer(KeptBody, JobBody):
     delete_at: Annotated[
         Second | None, Field(description="When the job is removed after its end; null if it is not removed.")
     ]
+    shadow_since: Annotated[
+        Millisecond | None,
+        Field(description="When the job became a shadow of another scheduler; null if it is not a shadow."),
+    ]
     last_runs: LastRuns
     spread_load: Annotated[
         SpreadLoadAnswer,

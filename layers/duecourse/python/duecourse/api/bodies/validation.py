@@ -68,7 +68,7 @@ KEPT = ("tenant", "state", "paused_by", "paused_because", "created_at", "workflo
 
 DERIVED = (
     *("understood_as", "schedule_canonical", "next_occurrence", "updated_at", "error", "delete_at", "last_runs"),
-    *("paused_until", "planned_pause", "runs_left", "spread_load", "schedule_change"),
+    *("paused_until", "planned_pause", "runs_left", "spread_load", "schedule_change", "shadow_since"),
 )
 """Read-only fields that are computed from the rest of the body, the time and the last write. They are always ignored:
 if a request is repeated, the first request changes them, and the second must still be valid.

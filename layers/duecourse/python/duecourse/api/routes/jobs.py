@@ -71,6 +71,19 @@ class DryRunQuery(Query):
     ] = False
 
 
+class PutQuery(DryRunQuery):
+    """The parameters of a request that creates or replaces a job."""
+
+    shadow: Annotated[
+        bool,
+        flag_parameter(
+            "Shadow",
+            "Create the job as a shadow of another scheduler: it is paused, and is pinged by that scheduler until it "
+            "is promoted. An existing job stays what it is.",
+        ),
+    ] = False
+
+
 def _prefix(text: str) -> str:
     if re.fullmatch(ID_PATTERN, text) is None:
         raise refuse("must be the start of an id: 1 to 64 letters (A-Z, a-z), digits, - or _")
@@ -330,7 +343,7 @@ def get_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     "jobs",
     {200: JobAnswer, 201: JobAnswer},
     body=JobBody,
-    query=DryRunQuery,
+    query=PutQuery,
     headers=("If-Match", "If-None-Match"),
     problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "job-unreadable", "is-workflow", "in-workflow"),
     checks_tags=True,
@@ -343,17 +356,20 @@ def put_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer
     response is the job that would be stored (with the ETag of the version that it would replace), and
     `schedule_change`, the occurrences of the next 30 days that the request would add, remove or move.
     """
-    dry, job_id, value = DryRunQuery.of(request).dry_run, job_id_in(parameters), request.json()
-    expected = replace(read_expected(request), absent=read_absent(request))
+    query, job_id, value = PutQuery.of(request), job_id_in(parameters), request.json()
+    expected, shadow = replace(read_expected(request), absent=read_absent(request)), query.shadow
     places: list[Place] = []
 
     def draft_for(job: Job | None) -> Draft:
         return _own_draft(api, request, job_id, value, job, places)
 
-    if dry:
-        tried = api.editing.look(request.tenant, job_id, draft_for, expected, counters=api.limits.store)
+    if query.dry_run:
+        counters = api.limits.store
+        tried = api.editing.look(request.tenant, job_id, draft_for, expected, counters=counters, shadow=shadow)
         return _looked_at(request, tried, places)
-    edited = api.editing.put(request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal)
+    edited = api.editing.put(
+        request.tenant, job_id, draft_for, expected, request.correlation_id, by=request.principal, shadow=shadow
+    )
     return made_answer(edited.made) if edited.created else _edited("job_replaced", edited)
 
 

@@ -21,10 +21,12 @@ from duecourse.api.refusals import refusal
 from duecourse.api.request import Request, read_expected, read_key
 from duecourse.api.routes.batch import BATCH_SECONDS, MAX_BATCH, check_time
 from duecourse.api.routes.jobs import job_answer, job_id_in
+from duecourse.api.routes.shadow import PingQuery, ping_shadow
 from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.backfill import Backfill, Only, Standing
 from duecourse.domain.jobs.job import MAX_ACTIVE_LIMIT, Job
 from duecourse.domain.targets.kinds import type_of
+from duecourse.usecases.jobs.job_errors import NoPingExpectedError
 from duecourse.usecases.runs.requests import MAX_AHEAD_DAYS, BackfillEstimate, Later, OwnPayload, RunRequest, instant_of
 from duecourse.usecases.runs.skip_next import MAX_SKIPPED
 
@@ -347,16 +349,24 @@ def send_test_notice(api: Api, request: Request, parameters: Mapping[str, str]) 
     "/v1/jobs/<job_id>/ping",
     "manual actions",
     {200: JobAnswer},
-    problems=("job-changed", "busy", "job-unreadable", "no-ping-expected", "invalid-job"),
+    query=PingQuery,
+    problems=("job-changed", "busy", "job-unreadable", "no-ping-expected", "invalid-job", "too-many-pings"),
 )
 def ping_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Ping a job.
 
-    The job must have `expect_every`. It runs if no further ping arrives within that interval. `anchor` is the time of
-    the last ping. The change history does not contain pings.
+    A job with `expect_every` runs if no further ping arrives within that interval. `anchor` is the time of the last
+    ping. For a shadow of another scheduler, the ping is stored for 35 days and compared with the schedule
+    (`GET /v1/jobs/{job_id}/shadow`); a second ping for the same second changes nothing. The change history does not
+    contain pings.
     """
-    job_id = job_id_in(parameters)
-    edited = api.editing.ping(request.tenant, job_id, request.correlation_id, by=request.principal)
+    job_id, occurrence = job_id_in(parameters), PingQuery.of(request).occurrence
+    if occurrence is not None:
+        return ping_shadow(api, request, job_id, occurrence)
+    try:
+        edited = api.editing.ping(request.tenant, job_id, request.correlation_id, by=request.principal)
+    except NoPingExpectedError:
+        return ping_shadow(api, request, job_id, None)
     return job_answer("job_pinged", edited.view)
 
 

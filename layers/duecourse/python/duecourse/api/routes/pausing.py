@@ -111,7 +111,8 @@ class ChangedJobsAnswer(TypedDict):
         Field(
             description=(
                 "The jobs that could not be changed because of repeated concurrent changes, their schedule (a planned "
-                "pause requires one) or a later planned pause with another selection, and `ids` without a job."
+                "pause requires one) or a later planned pause with another selection, shadows of another scheduler, "
+                "and `ids` without a job."
             )
         ),
     ]
@@ -126,7 +127,7 @@ class ChangedJobsAnswer(TypedDict):
     body=PauseBody,
     body_optional=True,
     headers=("If-Match",),
-    problems=("job-changed", "job-unreadable", "invalid-command", "invalid-job", "busy"),
+    problems=("job-changed", "job-unreadable", "invalid-command", "invalid-job", "busy", "is-shadow"),
 )
 def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Pause a job.
@@ -160,13 +161,14 @@ def pause_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answ
     body=ResumeBody,
     body_optional=True,
     headers=("If-Match",),
-    problems=("job-changed", "job-unreadable", "invalid-resume", "invalid-job", "busy"),
+    problems=("job-changed", "job-unreadable", "invalid-resume", "invalid-job", "busy", "is-shadow"),
 )
 def resume_job(api: Api, request: Request, parameters: Mapping[str, str]) -> Answer:
     """Resume a job.
 
     With `catch_up`, the occurrences during the pause are treated as missed, according to the job's policy; otherwise
-    they are skipped. If the job is a step of a workflow, its waiting runs start within a second.
+    they are skipped. If the job is a step of a workflow, its waiting runs start within a second. A shadow of another
+    scheduler is promoted instead (`POST /v1/jobs/{job_id}/promote`).
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
     body = read_body(request, ResumeBody, optional=True, kind="invalid-resume")

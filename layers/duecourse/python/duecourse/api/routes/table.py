@@ -21,6 +21,7 @@ from duecourse.api.routes import (  # noqa: F401
     run_log,
     runs,
     service,
+    shadow,
     spreading,
     stage,
     tenants,

@@ -101,7 +101,8 @@ def apply(
     id, or a workflow with `workflow: NAME` instead of an id. Omitted fields get their defaults. If a document is
     not valid, nothing is written. If a job changed after the plan was made, it is not written. Jobs can move
     between workflows, and get or lose their own schedule, in one plan. With --prune a workflow can be replaced with
-    one of another name. A job with `moved_from: OLD` replaces the job OLD.
+    one of another name. A job with `moved_from: OLD` replaces the job OLD. With `shadow: true`, a new job is
+    a shadow of another scheduler.
     """
     if prune and not owner:
         raise CliError("--prune removes only jobs that have the owner's tag; set the owner with --owner")
@@ -135,6 +136,10 @@ def settle(client: Client, steps: Sequence[Step], *, dry_run: bool, yes: bool, a
         raise CliError(f"{failed:,} of {len(todo):,} failed; run the command again to continue")
     if todo and not as_json:
         say(f"applied: {len(todo):,} change{'s' * (len(todo) != 1)}")
+    for step in steps:
+        if step.was_promoted and step.manifest is not None:
+            place = step.manifest.place("shadow")
+            click.echo(plain(f"{place}: {step.id} is not a shadow, so shadow has no effect; remove it"), err=True)
     starting = [step for step in todo if step.manifest is not None and starts_others(step.manifest.body)]
     for job_id in (step.id for step in starting):
         for warning in patient(partial(client.get_job_warnings, job_id)).items:
@@ -177,8 +182,9 @@ def _summary(step: Step) -> str:
     target = body.get("target")
     kind = target.get("type") if isinstance(target, dict) else None
     jobs = f"{len(body['jobs'])} jobs" if step.is_workflow else body.get("task") or kind or ""
+    shadow = ", a shadow of another scheduler" if step.manifest.shadow else ""
     missing = f" ({', '.join(step.not_found)} not found)" if step.not_found else ""
-    return f"{missing}: {schedule_text(body.get('schedule'))} ({body.get('timezone', 'UTC')}), {jobs}"
+    return f"{missing}: {schedule_text(body.get('schedule'))} ({body.get('timezone', 'UTC')}), {jobs}{shadow}"
 
 
 def _consequences(step: Step) -> tuple[str, ...]:
@@ -215,6 +221,8 @@ def _document(steps: Sequence[Step]) -> Plan:
             items[-1]["moved_from"] = step.moved_from
         if step.interim:
             items[-1]["interim"] = True
+        if step.action is Action.CREATE and step.manifest is not None and step.manifest.shadow:
+            items[-1]["shadow"] = True
         if step.not_found:
             items[-1]["not_found"] = list(step.not_found)
         if (change := _schedule_change(step)) is not None:

@@ -20,6 +20,7 @@ from duecourse.cli.imports.entry import LEFT_OUT, Entry, Names, NotReadableError
 from duecourse.cli.imports.eventbridge import of_schedules, read_schedules
 from duecourse.cli.imports.folder import Folder, appended, write
 from duecourse.cli.imports.kubernetes import read_cronjobs
+from duecourse.cli.imports.shadow import shadowed
 from duecourse.cli.imports.systemd import read_timers
 from duecourse.cli.output.documents import Imported, ImportedEntry
 from duecourse.cli.output.values import print_json
@@ -30,7 +31,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 EXAMPLE = """\
 duecourse import crontab my.crontab --queue duecourse-target-cron \\
   --timezone Europe/Berlin -o jobs/
-duecourse apply -f jobs/ --dry-run"""
+duecourse apply -f jobs/ --dry-run
+duecourse import kubernetes cronjobs.yaml --queue duecourse-target-cron --shadow"""
 
 file_argument = click.argument("file")
 zone_option = click.option(
@@ -54,6 +56,12 @@ def _options(command: F) -> F:
                 type=click.Path(path_type=Path),
                 metavar="FILE",
                 help="Add the commands to this file, for duecourse work --allow.",
+            ),
+            click.option(
+                "--shadow",
+                is_flag=True,
+                help="The jobs call nothing, and compare their occurrences with pings of the old scheduler, until "
+                "duecourse shadow promote.",
             ),
             click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         )
@@ -246,8 +254,10 @@ class _Wanted:
         folder: Path | None,
         allow: Path | None,
         *,
+        shadow: bool,
         as_json: bool,
     ) -> None:
+        self._shadow, self._kind = shadow, kind
         self._runner = Runner(queue, target_url)
         kind = f"{kind} --prefix={prefix}" if prefix else kind
         self._folder = None if folder is None else Folder.of(folder, kind, None if file == "-" else file)
@@ -280,6 +290,8 @@ class _Wanted:
             entries = read()
         except NotReadableError as error:
             raise CliError(plain(str(error))) from error
+        if self._shadow:
+            entries = [shadowed(entry, self._kind) for entry in entries]
         jobs = [entry.job for entry in entries if entry.job is not None]
         texts = {} if self._folder is None else self._folder.texts(jobs)
         if self._allow is not None:

@@ -121,13 +121,18 @@ def skip_next(job_id: str, count: int, api: str | None, sign: bool | None, as_js
 
 @click.command(cls=Command, example="duecourse jobs ping backup-silent")
 @click.argument("job_id", metavar="JOB")
+@click.option("--occurrence", metavar="TIME", help="For a shadow job: the occurrence, such as 2026-11-21T12:00Z.")
 @named_options
-def ping(job_id: str, api: str | None, sign: bool | None, as_json: bool) -> None:
-    """Ping a job that expects pings (expect_every), so that it does not run for another interval."""
+def ping(job_id: str, occurrence: str | None, api: str | None, sign: bool | None, as_json: bool) -> None:
+    """Ping a job that expects pings (expect_every), so that it does not run for another interval, or a shadow of
+    another scheduler (see `duecourse shadow`).
+    """
     with connected(api, sign) as client:
-        pinged = client.ping_job(job_id)
+        pinged = client.ping_job(job_id, occurrence=occurrence)
     if as_json:
         print_json(pinged)
+    elif pinged.shadow_since is not None:
+        say(f"the ping of {job_id} is stored; compare it: duecourse shadow report {job_id}")
     else:
         say(f"{job_id} runs at {moment(pinged.next_occurrence, local_zone())} unless another ping arrives")
 

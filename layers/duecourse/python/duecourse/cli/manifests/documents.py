@@ -1,7 +1,8 @@
 """The files that declare jobs and workflows.
 
 A document is the body of `POST /v1/jobs` with its `id`. With `workflow: NAME` in place of the `id`, it is the body of
-`PUT /v1/workflows/NAME`. `moved_from` has earlier ids of a job, which the job replaces.
+`PUT /v1/workflows/NAME`. `moved_from` has earlier ids of a job, which the job replaces. With `shadow: true`, a new job
+is a shadow of another scheduler.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ MANAGED_BY = "managed-by="
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """A job or a workflow in a file: the body of its PUT, and its place. The job replaces the job with the first of
-    the ids `moved_from` that exists.
+    the ids `moved_from` that exists. `shadow`: a new job is created as a shadow of another scheduler.
     """
 
     id: str
     body: Mapping[str, Any]
     is_workflow: bool = False
     moved_from: tuple[str, ...] = ()
+    shadow: bool = False
     file: str = ""
     parsed: Parsed | None = field(default=None, compare=False, repr=False)
 
@@ -186,6 +188,9 @@ def _manifest(parsed: Parsed, file: str) -> Manifest | str:
     place = f"{file}:{parsed.line()}"
     if not isinstance(value, dict):
         return f"{place}: is not a job; write its fields, such as id: nightly"
+    shadow = value.get("shadow", False)
+    if not isinstance(shadow, bool) or (shadow and ("id" not in value or "moved_from" in value)):
+        return f"{file}:{parsed.line('shadow')}: shadow must be true or false; only a job without moved_from can be one"
     if "workflow" in value and "id" not in value:
         name, body = value["workflow"], {key: each for key, each in value.items() if key != "workflow"}
         if not isinstance(name, str):
@@ -199,8 +204,8 @@ def _manifest(parsed: Parsed, file: str) -> Manifest | str:
     former = [moved] if isinstance(moved, str) else moved
     if not isinstance(former, list) or not all(isinstance(each, str) for each in former):
         return f"{file}:{parsed.line('moved_from')}: moved_from must be the earlier id of the job, or a list of them"
-    body = {key: each for key, each in value.items() if key != "moved_from"}
-    return Manifest(value["id"], body, moved_from=tuple(former), file=file, parsed=parsed)
+    body = {key: each for key, each in value.items() if key not in ("moved_from", "shadow")}
+    return Manifest(value["id"], body, moved_from=tuple(former), shadow=shadow, file=file, parsed=parsed)
 
 
 def _doubles(found: Iterable[Manifest]) -> Iterator[str]:

@@ -35,8 +35,13 @@ def exported(client: Client, jobs: Iterable[Job]) -> list[Document]:
         if job.id in workflows:
             documents.append(_workflow(client, workflows[job.id], found, defaults))
         elif within is None or not _fits(job, within):
-            documents.append(job_document(job.document, defaults))
+            documents.append(job_document(job.document, defaults) | _shadow(job))
     return documents
+
+
+def _shadow(job: Job) -> Document:
+    """Return the field with which `apply` creates the job as a shadow again, if it is one."""
+    return {} if job.shadow_since is None else {"shadow": True}
 
 
 def one(client: Client, job: Job) -> Document:

@@ -108,6 +108,12 @@ class Step:
         return "workflow" if self.is_workflow else "job"
 
     @property
+    def was_promoted(self) -> bool:
+        """Whether the file still says `shadow: true`, although the stored job is not a shadow."""
+        shadow = self.manifest is not None and self.manifest.shadow
+        return shadow and isinstance(self.before, Job) and self.before.shadow_since is None
+
+    @property
     def not_found(self) -> tuple[str, ...]:
         """The earlier ids of a new job: it is created because no job has one of them."""
         return self.manifest.moved_from if self.action is Action.CREATE and self.manifest is not None else ()
@@ -709,6 +715,7 @@ def _put_job(client: Client, manifest: Manifest, etag: str | None, *, dry_run: b
         manifest.id,
         cast("JobRequest", manifest.body),
         dry_run=dry_run,
+        shadow=True if manifest.shadow and etag is None else None,
         if_match=etag,
         if_none_match="*" if etag is None else None,
     )

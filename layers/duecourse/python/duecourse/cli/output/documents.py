@@ -115,8 +115,8 @@ class PlannedField(TypedDict):
 
 class PlannedStep(TypedDict):
     """An item of a plan. `action` is create, change, remove or keep. `not_found`: the earlier ids of a new job.
-    `interim`: a version that only lasts until the plan's next step for the workflow. `schedule_change`: as in the
-    API's dry run of the change.
+    `shadow`: the new job is a shadow of another scheduler. `interim`: a version that only lasts until the plan's next
+    step for the workflow. `schedule_change`: as in the API's dry run of the change.
     """
 
     action: str
@@ -124,6 +124,7 @@ class PlannedStep(TypedDict):
     id: str
     moved_from: NotRequired[str]
     not_found: NotRequired[list[str]]
+    shadow: NotRequired[bool]
     interim: NotRequired[bool]
     differences: list[PlannedField]
     schedule_change: NotRequired[Mapping[str, Any]]
@@ -149,6 +150,22 @@ class Imported(TypedDict):
     """The document of `import`."""
 
     items: list[ImportedEntry]
+    next_cursor: str | None
+
+
+class PromotedJob(TypedDict):
+    """An item of `shadow promote`: the stored `job`, or why it was not promoted."""
+
+    id: str
+    promoted: bool
+    job: Mapping[str, Any] | None
+    error: str | None
+
+
+class PromotedJobs(TypedDict):
+    """The document of `shadow promote`."""
+
+    items: list[PromotedJob]
     next_cursor: str | None
 
 
@@ -532,6 +549,7 @@ Document: TypeAlias = (
     | Plan
     | Imported
     | JobsChanged
+    | PromotedJobs
     | WatchedBackfill
     | DescribedFields
     | ChangedCalendar

@@ -771,6 +771,8 @@ class Job(JobDefinition):
     - `created_by`: the author of its creation, as long as the job itself is the record of it (None: the creation has a
       change record).
     - `failing`: the run with which the job began to fail (None: it succeeded since). Set if `notify` has RECOVERED.
+    - `shadow_since`: when the job became a shadow of another scheduler (None: it is not one). A shadow job is PAUSED
+      until it is promoted (domain.jobs.shadow).
     - `waits`: runs of a backfill may be in a wait queue from which no scheduled run would start them.
     - `suspended_at`: when the job's tenant was suspended (None: it is not suspended). Its runs do not start during the
       suspension.
@@ -800,6 +802,7 @@ class Job(JobDefinition):
     created_by: str | None = field(default=None, compare=False)
     suspended_at: float | None = None
     failing: str | None = None
+    shadow_since: float | None = None
     waits: bool = False
 
     def redefined(self, now: float) -> Job:

@@ -24,6 +24,7 @@ from duecourse.domain.jobs.edit import check_schedule, edit, reject_past, resolv
 from duecourse.domain.jobs.job import Job, JobDefinition, JobState, Lane, Reservation, Tombstone, author
 from duecourse.domain.jobs.pause import PauseChange, ended, resume_as_planned
 from duecourse.domain.jobs.schedule_change import Definition, ScheduleChange, schedule_change
+from duecourse.domain.jobs.shadow import as_shadow
 from duecourse.domain.tenants.rate import Budget
 from duecourse.limits import LOST_RACES
 from duecourse.ports import (
@@ -193,17 +194,21 @@ class Jobs:
         by: str | None = None,
         step: bool = False,
         reserved: Reservation | None = None,
+        shadow: bool = False,
     ) -> Created:
         """Write the job, then send the occurrences that are due soon. `key` is marked as used. `by` is the caller.
-        `step`: the job will be a step of a workflow. `reserved`: this request has reserved the id. Raises
-        JobExistsError, ScheduleError, ExclusionError, JobQuotaError, KeyUsedError or StoreBusyError; nothing is written
-        then.
+        `step`: the job will be a step of a workflow. `reserved`: this request has reserved the id. `shadow`: the job is
+        a shadow of another scheduler, and sends nothing. Raises JobExistsError, ScheduleError, ExclusionError,
+        JobQuotaError, KeyUsedError or StoreBusyError; nothing is written then.
         """
         now = self.parts.clock.now()
         gone = None if draft.id is None else self.parts.jobs.gone(draft.tenant, draft.id)
         for _ in range(LOST_RACES):
             new = self.creation(draft, now, gone, key, by)
             job, cursor = replace(new.job, reserved=reserved), new.cursor
+            if shadow:
+                paused = as_shadow(job, cursor, by)
+                job, cursor = paused.job, paused.cursor
             made = self.seating.create(self.parts.jobs, job, cursor, new.terms, step=step)
             if made is not None:
                 return self.send(changed_view(made.job, made.cursor), made.cursor, correlation_id)
@@ -454,10 +459,12 @@ class EditJobs:
         by: str | None = None,
         step: bool = False,
         reserved: Reservation | None = None,
+        shadow: bool = False,
     ) -> Edited:
         """Create the job, or replace it; nothing is written if it is unchanged. `correlation_id` belongs to the
         request, for messages that are sent immediately. `by` is the caller. `step`: the job will be a step of a
-        workflow. `reserved`: this request has reserved the job, which stays reserved.
+        workflow. `reserved`: this request has reserved the job, which stays reserved. `shadow`: a new job is a shadow
+        of another scheduler; an existing job stays what it is.
 
         Raises JobVersionError, JobChangedError or JobUnreadableError. Raises ScheduleError for a new schedule without a
         future occurrence, and StepError for a schedule set on a step of a workflow. Also raises the errors of
@@ -469,7 +476,9 @@ class EditJobs:
             draft = draft_for(job)
             try:
                 if job is None:
-                    made = self.jobs.create(draft, correlation_id=correlation_id, by=by, step=step, reserved=reserved)
+                    made = self.jobs.create(
+                        draft, correlation_id=correlation_id, by=by, step=step, reserved=reserved, shadow=shadow
+                    )
                     return Edited(made, created=True)
                 draft = self.jobs.with_calendars(draft, job)
                 edited = self._edit(job, draft, correlation_id, by, step=step)
@@ -490,6 +499,7 @@ class EditJobs:
         *,
         counters: TenantLimits,
         existing: bool = False,
+        shadow: bool = False,
     ) -> DryRun:
         """Return the job as `put` would write it, with the version of the job that it would replace; with `existing`,
         as `patch` would write it. Writes nothing. `counters` count the jobs of the tenant. Raises the errors of `put`
@@ -501,6 +511,8 @@ class EditJobs:
         now = self.parts.clock.now()
         expected.check(None if job is None else ended(job, now))
         change = self.checked(job_id, job, cursor, self.jobs.with_calendars(draft_for(job), job))
+        if shadow and job is None:
+            change = as_shadow(change.job, change.cursor, None)
         self.jobs.limits.check_quota(counters, tenant, counted_more(job, change.job))
         new, before = change.job, None
         if job is not None:

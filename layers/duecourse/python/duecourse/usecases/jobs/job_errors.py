@@ -27,6 +27,10 @@ class NoPingExpectedError(Exception):
     """The job (its id is the argument) does not expect pings."""
 
 
+class ShadowJobError(Exception):
+    """The job (its id is the argument) is a shadow job, which only a promotion resumes."""
+
+
 class JobVersionError(Exception):
     """The job, calendar or limit (`kind`) is not in the state that the caller expects. `version` is its current
     version; None if it does not exist. `absent`: the caller expects that it does not exist.

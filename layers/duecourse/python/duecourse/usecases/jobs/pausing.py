@@ -32,6 +32,7 @@ from duecourse.usecases.jobs.job_errors import (
     JobUnreadableError,
     PauseEndError,
     Precondition,
+    ShadowJobError,
 )
 from duecourse.usecases.jobs.view import JobView, changed_view
 from duecourse_schedules import ScheduleError
@@ -82,7 +83,7 @@ class BulkResult:
     following: str | None
 
 
-REFUSED = (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError)
+REFUSED = (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError, ShadowJobError)
 """The errors after which a job stays as it is."""
 
 
@@ -162,14 +163,24 @@ class Pausing:
         correlation_id: str | None = None,
     ) -> JobView:
         """Let the job fire again. Occurrences during the pause are skipped, or treated as missed with `catch_up`.
-        `note` is kept in the job's history. Raises the errors of `pause`, and ScheduleError for a job whose schedule
-        can no longer be compiled.
+        `note` is kept in the job's history. Raises the errors of `pause`, ScheduleError for a job whose schedule can no
+        longer be compiled, and ShadowJobError for a shadow job.
         """
         changed = self._resume(tenant, job_id, catch_up, by, note, expected, correlation_id)
         view = self.jobs.get(tenant, job_id)
         if not changed:  # the request that resumed it may have ended before it sent the messages held by the pause
             self._start_held(view.job)
         return view
+
+    def promote(
+        self, shadow: Job, *, by: str | None, note: str, expected: Precondition, correlation_id: str | None
+    ) -> JobView:
+        """Resume the job, which is then no longer a `shadow`. Occurrences until now are skipped. Raises the errors of
+        `pause`, also JobChangedError if the job has changed since `shadow` was read.
+        """
+        tenant, job_id = shadow.tenant, shadow.id
+        self._resume(tenant, job_id, False, by, note, expected, correlation_id, shadow=shadow)
+        return self.jobs.get(tenant, job_id)
 
     def pause_many(
         self,
@@ -234,6 +245,8 @@ class Pausing:
         def act(job: Job, cursor: Cursor) -> PauseChange | None:
             if job.state is JobState.PAUSED and not again:
                 return None
+            if job.shadow_since is not None and end is not None:
+                raise ShadowJobError(job_id)
             change = pause if job.state is JobState.ACTIVE else pause_again
             return change(job, cursor, now=self.parts.clock.now(), because=note, by=by, together=together, end=end)
 
@@ -264,8 +277,11 @@ class Pausing:
         expected: Precondition,
         correlation_id: str | None,
         only: frozenset[str] | None = None,
+        shadow: Job | None = None,
     ) -> bool:
-        """Resume the job if a pause with one of these names paused it (None: any pause)."""
+        """Resume the job if a pause with one of these names paused it (None: any pause). A shadow job is resumed only
+        if it is `shadow`.
+        """
 
         def act(job: Job, cursor: Cursor) -> PauseChange | None:
             now = self.parts.clock.now()
@@ -273,6 +289,11 @@ class Pausing:
             left = after(had, now)
             exclude = job.exclude if left == had else with_pause(job.exclude, left)
             if only is None or job.paused_with in only:
+                if shadow is not None and job.version != shadow.version:
+                    raise JobChangedError(job_id)
+                if shadow is None and job.shadow_since is not None:
+                    raise ShadowJobError(job_id)
+                job = replace(job, shadow_since=None)
                 job, cursor = replace(job, exclude=exclude), replace(cursor, exclude=exclude)
                 return resume(job, cursor, now=now, catch_up=catch_up)
             return None if left == had else with_exclusions(job, cursor, exclude, now=now)
