@@ -331,7 +331,8 @@ class Deadline:
 
 class NoticeCause(StrEnum):
     """The cause of a notice. LATE: a run started after its grace period. MISSED: a run was skipped because it was too
-    late. RECOVERED: the first success after a dead run. PAUSED: Duecourse paused the job. TEST: only on demand.
+    late. RECOVERED: the first success after a dead run. PAUSED: Duecourse paused the job. DEADLINE: a run missed a
+    deadline. AT_RISK: a run is predicted to miss the deadline for its end. TEST: only on demand.
     """
 
     DEAD = "dead"
@@ -340,6 +341,7 @@ class NoticeCause(StrEnum):
     RECOVERED = "recovered"
     PAUSED = "paused"
     DEADLINE = "deadline"
+    AT_RISK = "at_risk"
     TEST = "test"
 
 
@@ -363,7 +365,7 @@ class NotifyTarget:
 class NotifyRule:
     """Notices that are delivered to one target."""
 
-    on: Annotated[tuple[NoticeCause, ...], MinLen(1), MaxLen(6), Each(Without("test"))]
+    on: Annotated[tuple[NoticeCause, ...], MinLen(1), MaxLen(7), Each(Without("test"))]
     to: NotifyTarget
 
 
