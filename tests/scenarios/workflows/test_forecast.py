@@ -95,7 +95,7 @@ def test_forecast_that_was_fine_at_the_start_is_told_when_a_step_takes_longer(sc
     assert notice["forecast_at"].startswith("2026-01-05T03:19:")  # each step takes a second more than 20 minutes
     assert notice["is_lower_bound"] is True
     assert notice["critical_path"][0]["id"] == "extract"
-    assert "1 steps take longer than their p90" in notice["reason"]
+    assert "steps that take longer than their p90: 1" in notice["reason"]
 
 
 def test_forecast_is_repeated_after_a_step_has_ended_late_but_in_time(scheduler: Scheduler) -> None:

@@ -117,9 +117,9 @@ class Forecast:
         bound = "at least " if self.is_lower_bound else ""
         why = []
         if self.unknown:
-            why.append(f"{len(self.unknown)} remaining steps have fewer than {MIN_SAMPLES} earlier runs")
+            why.append(f"steps with fewer than {MIN_SAMPLES} earlier runs: {len(self.unknown)}")
         if self.overdue:
-            why.append(f"{len(self.overdue)} steps take longer than their p90")
+            why.append(f"steps that take longer than their p90: {len(self.overdue)}")
         because = f" ({'; '.join(why)})" if why else ""
         if self.deadline is None:
             return f"the run has no deadline that is still ahead{because}"
@@ -210,7 +210,7 @@ def forecast(
     """
     ends = _ends(view, durations, now)
     steps = view.graph.steps
-    path, number = list[PathStep](), _last(ends)
+    path, number = list[PathStep](), _last(view.graph, ends)
     predicted = max(now, ends[number].at) if ends else now
     here: int | None = number if ends else None
     while here is not None:
@@ -250,9 +250,9 @@ def at_risk_from(
     return high
 
 
-def _last(ends: Sequence[_End]) -> int:
-    """Return the number of the step that ends last."""
-    return max(range(len(ends)), key=lambda number: (ends[number].at, ends[number].open), default=0)
+def _last(graph: Graph, ends: Sequence[_End]) -> int:
+    """Return the number of the step that ends last. Of several, it is one without others after it."""
+    return max(reversed(graph.order), key=lambda number: (ends[number].at, ends[number].open), default=0)
 
 
 def _ends(view: WorkflowRunView, durations: Mapping[int, Duration], now: float) -> list[_End]:
