@@ -1,14 +1,21 @@
 """Forecasts of runs: the notice `at_risk` comes before the deadline, once, and only for jobs that request it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
+from duecourse.domain.ids import to_basic
+from duecourse.domain.jobs.job import Completion, NoticeCause, NotifyRule, NotifyTarget, Overlap
+from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
 from duecourse.ports import Outgoing
 from duecourse.testing import Scheduler
 from duecourse.testing.faults import Fault, failing, lost
+from tests.support.jobs import NOON, job
+from tests.support.tables import Tables
+from tests.support.wheel import Held
+from tests.support.world import Killed, World
 
 MACHINE = {"type": "stepfunctions", "machine": "duecourse-target-work"}
 HTTP = {"type": "http", "url": "https://example.com/hook"}
@@ -288,3 +295,54 @@ def test_forecast_of_a_step_with_items_is_that_of_the_whole_step(scheduler: Sche
     (notice,) = told(scheduler)
     (load,) = notice["critical_path"]
     assert (load["id"], load["samples"], round(load["p90_seconds"] / 60)) == ("load", 4, 20)
+
+
+class Mortal(World):
+    """A world whose queue delivers the message of a dead worker again."""
+
+    def handle(self, held: Held) -> None:
+        try:
+            super().handle(held)
+        except Killed:
+            self.wheel.put_back(held)
+
+
+def callback_runs(world: World, seconds: Sequence[int]) -> None:
+    """Let runs begin at these seconds after NOON, and complete each after ten minutes."""
+    for second in seconds:
+        world.until(NOON + second + 600)
+        run = world.run_store.get("default", "tick-tock", to_basic(int(NOON) + second))
+        assert run is not None
+        world.tell(world.about(run, MessageKind.COMPLETE))
+
+
+WRITES: list[tuple[str, str, Callable[..., bool]]] = [
+    ("wheel", "send", lambda sent, *_: any(each.message.kind is MessageKind.FORECAST for each in sent)),
+    ("run_store", "write", lambda run, *_: run.job_id == "tick-tock" and run.state is RunState.RUNNING),
+    ("run_store", "write", lambda run, *_: run.job_id == "tick-tock" and run.state is RunState.WAITING),
+    ("run_store", "page", lambda *_, **__: True),
+    ("inputs", "put", lambda *_, **__: True),
+    ("wheel", "send", lambda sent, *_: any(each.message.job_id == "tell" for each in sent)),
+]
+
+
+@pytest.mark.parametrize("fault", [failing, lost])
+@pytest.mark.parametrize(
+    ("store", "write", "when"), WRITES, ids=["request", "start", "end of call", "history", "notice", "its message"]
+)
+def test_forecast_notice_is_delivered_once_if_a_worker_dies_at_any_write(
+    tables: Tables, store: str, write: str, when: Callable[..., bool], fault: Callable[..., Fault]
+) -> None:
+    world = Mortal(tables)
+    rule = NotifyRule((NoticeCause.AT_RISK,), NotifyTarget("tell"))
+    world.add(job("", id="tell", overlap=Overlap.ALLOW))
+    fields: dict[str, Any] = {"completion": Completion.CALLBACK, "overlap": Overlap.ALLOW, "finish_by": 400}
+    world.add(job("1,16,31,51 12 * * *", notify=(rule,), **fields))
+    callback_runs(world, (60, 960, 1860))
+    world.until(NOON + 2700)
+    assert [run for run in world.caller.runs if run.startswith("tell")] == []
+    death = fault(Killed(), times=1, when=when)
+    with world.faulty(store, **{write: death}):
+        world.until(NOON + 4200)
+    assert death.hits == 1
+    assert len({run for run in world.caller.runs if run.startswith("tell")}) == 1
