@@ -91,7 +91,7 @@ def forecast_text(forecast: Forecast) -> Text:
     path, more = forecast.critical_path[:SHOWN_STEPS], len(forecast.critical_path) - SHOWN_STEPS
     steps = [f"{each.id} ({_p90(each)})" for each in path]
     shown = ", ".join([*steps, *([f"{more} more"] if more > 0 else [])])
-    return text.append(plain(f"\ncritical path: {shown or 'no step remains'}"))
+    return text.append("\n").append(plain(f"critical path: {shown or 'no step remains'}"))
 
 
 def _p90(step: PathStep) -> str:

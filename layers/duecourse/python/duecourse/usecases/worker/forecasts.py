@@ -101,7 +101,8 @@ class ForecastChecks:
 
 def _report(found: Forecast, report: Report) -> None:
     report.counts["RunsForecast"] += 1
-    report.counts["RunsAtRisk"] += found.at_risk
+    if found.at_risk:
+        report.counts["RunsAtRisk"] += 1
     deadline = None if found.deadline is None else found.deadline.at
     path = [each.id for each in found.path[:5]]
     report.add(
