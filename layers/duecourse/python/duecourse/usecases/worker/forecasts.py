@@ -101,15 +101,15 @@ class ForecastChecks:
 
 def _report(found: Forecast, report: Report) -> None:
     report.counts["RunsForecast"] += 1
+    facts = {
+        "predicted_end": found.predicted_end,
+        "deadline": None if found.deadline is None else found.deadline.at,
+        "reason": found.reason,
+        "critical_path": [each.id for each in found.path[:5]],
+        "unknown": len(found.unknown),
+    }
     if found.at_risk:
         report.counts["RunsAtRisk"] += 1
-    deadline = None if found.deadline is None else found.deadline.at
-    path = [each.id for each in found.path[:5]]
-    report.add(
-        "run_at_risk" if found.at_risk else "run_forecast",
-        predicted_end=found.predicted_end,
-        deadline=deadline,
-        reason=found.reason,
-        critical_path=path,
-        unknown=len(found.unknown),
-    )
+        report.add("run_at_risk", **facts)
+    else:
+        report.add("run_forecast", **facts)
