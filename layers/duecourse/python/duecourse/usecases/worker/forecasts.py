@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from duecourse.domain.jobs.job import Job, Lane
 from duecourse.domain.runs.states import Retrying, Run, Running
@@ -101,7 +101,7 @@ class ForecastChecks:
 
 def _report(found: Forecast, report: Report) -> None:
     report.counts["RunsForecast"] += 1
-    facts = {
+    facts: dict[str, Any] = {
         "predicted_end": found.predicted_end,
         "deadline": None if found.deadline is None else found.deadline.at,
         "reason": found.reason,
