@@ -46,6 +46,12 @@ def of_workflows() -> Iterator[Case]:
         "1,000 jobs with 20 attempts each",
         "/v1/workflows/big/runs/20261121T130000Z",
     )
+    yield get(
+        "GET /v1/workflows/{workflow_id}/runs/{instant}",
+        "1,000 jobs with 20 attempts each, with the forecast",
+        "/v1/workflows/big/runs/20261121T130000Z",
+        forecast="true",
+    )
     yield send(
         "POST /v1/runs/{run_id}/rerun",
         "1,000 jobs, from all of them",

@@ -327,6 +327,32 @@ WORKFLOW_RUN: Mapping[str, Any] = {
     "code": None,
     "error": None,
     "counts": {"succeeded": 1, "failed": 0, "aborted": 0, "skipped": 0, "due": 2, "waiting": 2, "left": 0},
+    "forecast": {
+        "predicted_end": "2026-11-21T02:14:00Z",
+        "is_lower_bound": False,
+        "at_risk": False,
+        "deadline": "deadline_seconds",
+        "deadline_at": "2026-11-21T06:00:00Z",
+        "reason": "predicted to end 3.8 h before deadline_seconds",
+        "critical_path": [
+            {
+                "id": "load-eu",
+                "job_id": "load-eu",
+                "ends_at": "2026-11-21T02:10:30Z",
+                "p90_seconds": 598.0,
+                "samples": 20,
+            },
+            {
+                "id": "report",
+                "job_id": "nightly--report",
+                "ends_at": "2026-11-21T02:14:00Z",
+                "p90_seconds": 210.0,
+                "samples": 20,
+            },
+        ],
+        "unknown": [],
+        "overdue": [],
+    },
     "jobs": [
         _step(
             "extract",

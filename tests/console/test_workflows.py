@@ -134,6 +134,22 @@ def test_workflow_pages_run_shows_pending_upstream_steps_and_is_cancelled_with_t
     )  # by itself, while it is not over
 
 
+def test_workflow_pages_forecast_shows_the_predicted_end_and_the_remaining_critical_path(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    put(scheduler, {"completion": "callback", "completion_seconds": 7200}, finish_by=60, deadline_seconds=7200)
+    scheduler.advance(minutes=61)
+    page = open_page(console, RUN)
+    expect(page.get_by_text("Predicted end")).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("(steps with fewer than 3 earlier runs: 4)")).to_be_visible()
+    expect(page.get_by_text("extract (unknown)")).to_be_visible()
+    scheduler.client.cancel_run("close.20260328T130000Z")
+    scheduler.advance(minutes=1)
+    page.reload()
+    expect(page.get_by_text("CANCELLED").first).to_be_visible(timeout=PATIENCE_MS)
+    expect(page.get_by_text("Predicted end")).to_have_count(0)
+
+
 def test_workflow_pages_list_links_to_a_graph_whose_steps_are_links(sampled: ServedConsole, open_page: Open) -> None:
     page = open_page(sampled, "/workflows")
     row = page.get_by_role("row").filter(has_text="month-end")

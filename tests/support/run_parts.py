@@ -66,6 +66,8 @@ class Letter:
                 return DeadlineChecked(self.request, DeadlineEvent.START)
             case MessageKind.CHECK_FINISH:
                 return DeadlineChecked(self.request, DeadlineEvent.FINISH)
+            case MessageKind.FORECAST:
+                raise AssertionError("a forecast does not change its run")
 
 
 @dataclass(slots=True, eq=False)

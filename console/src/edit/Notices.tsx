@@ -12,6 +12,7 @@ const CAUSES = [
   { value: "late", label: "A run is late" },
   { value: "missed", label: "Runs were missed" },
   { value: "deadline", label: "A deadline was missed" },
+  { value: "at_risk", label: "A run is predicted to miss its deadline" },
   { value: "paused", label: "The job was paused" },
   { value: "report", label: "A report was made" },
 ];

@@ -21,6 +21,7 @@ import { ProblemBox } from "../shared/ProblemBox";
 import { RunStatus } from "../shared/Status";
 import { duration, elapsed } from "../shared/time";
 import { useConfirm } from "../shared/useConfirm";
+import { Forecast, useForecast } from "./Forecast";
 import Graph from "./Graph";
 import { criticalPath, few, isOver, isSettled, rerunOf } from "./graph";
 import { StepTable } from "./StepTable";
@@ -83,6 +84,7 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
   // Drawing a thousand jobs takes a while: not every second.
   const now = useNow(isSettled(run) ? null : 1_000 * Math.ceil(run.jobs.length / JOBS_PER_SECOND));
   const path = criticalPath(run.jobs, now);
+  const forecast = useForecast(id, run, !items && !over);
   const took = elapsed(run.started_at, run.finished_at, now);
   const instantOf = (runId: string) => runId.slice(id.length + 1);
 
@@ -195,6 +197,14 @@ function Run({ id, run, error }: { id: string; run: Schemas["WorkflowRun"]; erro
               label: "Critical path",
               value: path.ids.length === 0 ? "-" : `${path.ids.join(" → ")} (${duration(path.seconds)})`,
             },
+            ...(forecast === null
+              ? []
+              : [
+                  {
+                    label: "Predicted end",
+                    value: <Forecast forecast={forecast} zone={workflow?.timezone} />,
+                  },
+                ]),
             ...(run.rerun_of === null
               ? []
               : [

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from duecourse.cli.output.workflows import workflow_run_text
-from duecourse.client.models import Counts, StepRun, WorkflowRun
+from duecourse.cli.output.workflows import forecast_text, workflow_run_text
+from duecourse.client.models import Counts, Forecast, PathStep, StepRun, WorkflowRun
 
 NONE = Counts(succeeded=0, failed=0, aborted=0, skipped=0, due=0, waiting=0, left=0)
 
@@ -46,6 +46,7 @@ def run(counts: Counts, *states: str) -> WorkflowRun:
         code=None,
         error=None,
         counts=counts,
+        forecast=None,
         jobs=tuple(step(number, state) for number, state in enumerate(states)),
     )
 
@@ -68,3 +69,40 @@ def test_cli_workflow_run_with_more_steps_than_lines_shows_dead_and_active_steps
         ["step-61", "RUNNING"],
         ["step-62", "WAITS"],
     ]
+
+
+FORECAST = Forecast(
+    predicted_end=datetime(2026, 11, 21, 4, tzinfo=UTC),
+    is_lower_bound=True,
+    at_risk=True,
+    deadline="finish_by",
+    deadline_at=datetime(2026, 11, 21, 3, tzinfo=UTC),
+    reason="predicted to end at least 60 min after finish_by (steps with fewer than 3 earlier runs: 1)",
+    critical_path=tuple(
+        PathStep(
+            id=f"step-{number}",
+            job_id=f"nightly--step-{number}",
+            ends_at=datetime(2026, 11, 21, 4, tzinfo=UTC),
+            p90_seconds=None if number == 0 else 600.0,
+            samples=0 if number == 0 else 20,
+        )
+        for number in range(7)
+    ),
+    unknown=("step-0",),
+    overdue=(),
+)
+
+
+def test_cli_forecast_has_the_predicted_end_the_reason_and_the_critical_path() -> None:
+    first, second = forecast_text(FORECAST).plain.splitlines()
+    assert first.startswith("predicted end at the earliest ")
+    assert first.endswith(FORECAST.reason)
+    assert second.startswith("critical path: step-0 (unknown), step-1 (p90 600 s of 20 runs), ")
+    assert second.endswith(", 2 more")
+
+
+def test_cli_forecast_leaves_room_for_the_steps_on_a_terminal_of_80_columns() -> None:
+    lines = workflow_run_text(MANY, 80, 20, FORECAST).plain.splitlines()
+    assert max(map(len, lines[4:])) <= 80
+    assert lines[2].startswith("predicted end")
+    assert lines[3].startswith("critical path")

@@ -40,6 +40,7 @@ class MessageKind(StrEnum):
     EVALUATE = "evaluate"
     CHECK_START = "check_start"
     CHECK_FINISH = "check_finish"
+    FORECAST = "forecast"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +129,27 @@ class CheckFinish:
     deadline: ClassVar[DeadlineEvent] = DeadlineEvent.FINISH
 
 
+@dataclass(frozen=True, slots=True)
+class CheckForecast:
+    """Check whether the run is predicted to end by its deadline. `lease_until` (UTC seconds) is that of the invocation
+    that sent the message before it wrote the start of the attempt.
+    """
+
+    kind: ClassVar[MessageKind] = MessageKind.FORECAST
+    lease_until: float | None = None
+
+
 Command: TypeAlias = (
-    StartAttempt | Redrive | CheckDeadline | Complete | Fail | Cancel | Evaluate | CheckStart | CheckFinish
+    StartAttempt
+    | Redrive
+    | CheckDeadline
+    | Complete
+    | Fail
+    | Cancel
+    | Evaluate
+    | CheckStart
+    | CheckFinish
+    | CheckForecast
 )
 COMMANDS: dict[MessageKind, type[Command]] = {each.kind: each for each in get_args(Command)}
 _COMMAND_FIELDS = {each: tuple(field.name for field in fields(each)) for each in COMMANDS.values()}

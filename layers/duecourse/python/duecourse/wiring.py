@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.worker.attempt import LaneWorker, TransitionWriter
     from duecourse.usecases.worker.effects import SideEffects
     from duecourse.usecases.worker.executions import FollowedExecutions
+    from duecourse.usecases.worker.forecasts import ForecastChecks
     from duecourse.usecases.worker.logs import CallLogs
     from duecourse.usecases.worker.trends import Trends
     from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage, WorkerRules
@@ -530,6 +531,7 @@ class Wiring(Parts[S_co]):
             forwarder=forwarder,
             rules=rules,
             call_logs=self._call_logs,
+            forecasts=cache(lambda: self._forecasts(forwarder)),
         )
         return LaneWorker(
             parts=self,
@@ -590,6 +592,11 @@ class Wiring(Parts[S_co]):
         from duecourse.usecases.worker.executions import FollowedExecutions
 
         return FollowedExecutions(self, forwarder, self.execution_services)
+
+    def _forecasts(self: Wiring[ExecuteSettings], forwarder: Forwarder) -> ForecastChecks:
+        from duecourse.usecases.worker.forecasts import ForecastChecks
+
+        return ForecastChecks(self, forwarder, lambda: self.notifier)
 
     @cached_property
     def execution_services(self: Wiring[ExecuteSettings]) -> Executions:

@@ -14,6 +14,7 @@ from duecourse.api.bodies.job_answer import KeptBody, LastRuns
 from duecourse.domain.documents import part_of
 from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.runs.states import Alive, RunState
+from duecourse.domain.workflows.forecast import DeadlineField, Forecast, PathStep
 from duecourse.domain.workflows.graph import Graph, Rule, Step, StepOutcome
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 from duecourse.usecases.jobs.view import JobView
@@ -126,6 +127,35 @@ class StepRunAnswer(TypedDict):
     error: str | None
 
 
+class PathStepAnswer(TypedDict):
+    """A step of the critical path that has not ended. `p90_seconds` is null if it has too few earlier runs."""
+
+    id: JobId
+    job_id: JobId
+    ends_at: Annotated[Second, Field(description="The predicted end of the step.")]
+    p90_seconds: float | None
+    samples: Annotated[int, Field(ge=0, description="The number of earlier runs of which this is the p90.")]
+
+
+class ForecastAnswer(TypedDict):
+    """The predicted end of a run: each remaining step takes the 90th percentile of its earlier durations."""
+
+    predicted_end: Second
+    is_lower_bound: Annotated[
+        bool,
+        Field(description="Whether the run may end later, because steps are unknown or take longer than their p90."),
+    ]
+    at_risk: Annotated[bool, Field(description="Whether the run is predicted to miss its deadline.")]
+    deadline: Annotated[DeadlineField | None, Field(description="The field that sets the next deadline.")]
+    deadline_at: Second | None
+    reason: str
+    critical_path: Annotated[
+        list[PathStepAnswer], Field(description="The remaining steps that determine the predicted end, in order.")
+    ]
+    unknown: Annotated[list[JobId], Field(description="The remaining steps with too few earlier runs.")]
+    overdue: Annotated[list[JobId], Field(description="The active steps that take longer than their p90.")]
+
+
 class WorkflowRunAnswer(TypedDict):
     """A run of a workflow with the states of its steps, each read at a different moment."""
 
@@ -141,6 +171,10 @@ class WorkflowRunAnswer(TypedDict):
     code: str | None
     error: str | None
     counts: CountsAnswer
+    forecast: Annotated[
+        ForecastAnswer | None,
+        Field(description="Only with `forecast`, for the run of a workflow that has started and has not ended."),
+    ]
     jobs: list[StepRunAnswer]
 
 
@@ -169,7 +203,7 @@ def _step_document(step: Step) -> Document:
     return {"job_id": step.job_id} | part_of(step, conditions) | dict(zip(_OF_ITEMS, values, strict=True))
 
 
-def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
+def run_view_document(view: WorkflowRunView, forecast: Forecast | None = None) -> WorkflowRunAnswer:
     """Return a `WorkflowRunAnswer`."""
     run, counts = view.run, Counter(each.progress for each in view.steps)
     deadlines = run.deadlines if isinstance(run, Alive) else None
@@ -186,7 +220,30 @@ def run_view_document(view: WorkflowRunView) -> WorkflowRunAnswer:
         code=run.code,
         error=run.error,
         counts=CountsAnswer(**{each.value: counts[each] for each in (*StepOutcome, *Pending)}),  # type: ignore[typeddict-item]
+        forecast=None if forecast is None else _forecast_document(forecast),
         jobs=[_step_run(each) for each in view.steps],
+    )
+
+
+def _forecast_document(found: Forecast) -> ForecastAnswer:
+    deadline = found.deadline
+    return ForecastAnswer(
+        predicted_end=to_iso(int(found.predicted_end)),
+        is_lower_bound=found.is_lower_bound,
+        at_risk=found.at_risk,
+        deadline=None if deadline is None else deadline.field,
+        deadline_at=None if deadline is None else to_iso(int(deadline.at)),
+        reason=found.reason,
+        critical_path=[_path_step(each) for each in found.path],
+        unknown=list(found.unknown),
+        overdue=list(found.overdue),
+    )
+
+
+def _path_step(step: PathStep) -> PathStepAnswer:
+    p90, samples = (None, 0) if step.duration is None else (round(step.duration.p90, 1), step.duration.samples)
+    return PathStepAnswer(
+        id=step.id, job_id=step.job_id, ends_at=to_iso(int(step.ends_at)), p90_seconds=p90, samples=samples
     )
 
 

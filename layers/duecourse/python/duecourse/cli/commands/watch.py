@@ -54,6 +54,10 @@ def watch(name: str, every: float, timeout: float | None, api: str | None, sign:
         finish(client, ended, timeout, as_json=as_json)
 
 
+FORECAST_SECONDS = 60
+"""How often the forecast of a workflow's run is read. It costs more reads than the states of the steps."""
+
+
 def followed(
     client: Client, run_id: str, every: float, timeout: float | None, *, quiet: bool
 ) -> SingleRun | WorkflowRun:
@@ -62,14 +66,19 @@ def followed(
     """
     ends = None if timeout is None else time.monotonic() + timeout
     said: str | None = None
+    forecast, forecast_at = None, time.monotonic()
     console = Console(highlight=False, quiet=quiet)
     try:
         with Live(console=console, auto_refresh=False, transient=True) as live:
             while True:
-                run = _read(client, run_id)
+                wanted = console.is_terminal and not quiet and time.monotonic() >= forecast_at
+                run = _read(client, run_id, forecast=wanted)
                 if isinstance(run, WorkflowRun):
+                    if run.forecast is not None:
+                        forecast, forecast_at = run.forecast, time.monotonic() + FORECAST_SECONDS
                     if console.is_terminal and not run.is_final:
-                        live.update(workflow_run_text(run, console.width, console.height), refresh=True)
+                        shown = workflow_run_text(run, console.width, console.height, forecast)
+                        live.update(shown, refresh=True)
                 elif (now := _progress(run)) != said and not quiet:
                     say(f"{moment(datetime.now(UTC), local_zone())}  {now}")
                     said = now
@@ -97,16 +106,18 @@ def finish(client: Client, run: SingleRun | WorkflowRun, timeout: float | None, 
         raise CliError(plain(f"{run_id} is {run.state}{f': {run.error}' if run.error else ''}"))
 
 
-def _read(client: Client, run_id: str) -> SingleRun | WorkflowRun:
+def _read(client: Client, run_id: str, *, forecast: bool) -> SingleRun | WorkflowRun:
     """Return a run, with the steps of a workflow that has started."""
     run = client.get_run(run_id)
-    return run_of(client, run_id) if run.workflow == run.job_id and run.started_at is not None else run
+    if run.workflow == run.job_id and run.started_at is not None:
+        return run_of(client, run_id, forecast=forecast and not run.is_final)
+    return run
 
 
-def run_of(client: Client, run_id: str) -> WorkflowRun:
+def run_of(client: Client, run_id: str, *, forecast: bool = False) -> WorkflowRun:
     """Return a workflow's run by its id."""
     workflow_id, _, instant = run_id.partition(".")
-    return client.get_workflow_run(workflow_id, instant)
+    return client.get_workflow_run(workflow_id, instant, forecast=forecast)
 
 
 def _progress(run: SingleRun) -> str:

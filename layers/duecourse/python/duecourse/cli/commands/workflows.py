@@ -83,7 +83,7 @@ def show(name: str, api: str | None, sign: bool | None, as_json: bool) -> None:
     """Show a workflow with its steps, or one of its runs with the state of each step."""
     with connected(api, sign) as client:
         if "." in name:
-            run = run_of(client, name)
+            run = run_of(client, name, forecast=True)
             print_json(run) if as_json else print_workflow_run(run)
             return
         found = client.get_workflow(name)

@@ -14,6 +14,8 @@ from duecourse.cli.output.values import coloured, schedule_text
 from duecourse.cli.terminal import form, plain
 from duecourse.cli.when import local_zone, moment
 from duecourse.client.models import (
+    Forecast,
+    PathStep,
     Workflow,
     WorkflowRun,
     WorkflowSummary,
@@ -66,12 +68,35 @@ ORDER = {"WAITS": 1} | dict.fromkeys(("SUCCEEDED", "SKIPPED", "CANCELLED", "LEFT
 HEADER_LINES = 3
 
 
-def workflow_run_text(run: WorkflowRun, width: int, height: int | None = None) -> Text:
-    """Return the jobs of a workflow's run, each with its state and what it waits for, in lines of this width. If there
-    are more lines than `height`, the most relevant jobs come first.
+def workflow_run_text(
+    run: WorkflowRun, width: int, height: int | None = None, forecast: Forecast | None = None
+) -> Text:
+    """Return the jobs of a workflow's run, each with its state and what it waits for, in lines of this width, with a
+    forecast that was read before. If there are more lines than `height`, the most relevant jobs come first.
     """
-    shown = table(COLUMNS, _rows(run, height), spare=SPARE, width=width)
-    return Text("\n", no_wrap=True).join([_title(run), shown])
+    lines: list[Text] = [] if forecast is None else list(forecast_text(forecast).split("\n"))
+    left = None if height is None else height - len(lines)
+    shown = table(COLUMNS, _rows(run, left), spare=SPARE, width=width)
+    return Text("\n", no_wrap=True).join([_title(run), *lines, shown])
+
+
+SHOWN_STEPS = 5
+"""The maximum number of steps of the critical path that are shown."""
+
+
+def forecast_text(forecast: Forecast) -> Text:
+    """Return when a run is predicted to end, and the steps that determine this, in two lines."""
+    bound = "at the earliest " if forecast.is_lower_bound else ""
+    text = Text(f"predicted end {bound}{moment(forecast.predicted_end, local_zone())}: ")
+    text.append(plain(forecast.reason), "red" if forecast.at_risk else "")
+    path, more = forecast.critical_path[:SHOWN_STEPS], len(forecast.critical_path) - SHOWN_STEPS
+    steps = [f"{each.id} ({_p90(each)})" for each in path]
+    shown = ", ".join([*steps, *([f"{more} more"] if more > 0 else [])])
+    return text.append("\n").append(plain(f"critical path: {shown or 'no step remains'}"))
+
+
+def _p90(step: PathStep) -> str:
+    return "unknown" if step.p90_seconds is None else f"p90 {step.p90_seconds:.0f} s of {step.samples} runs"
 
 
 def _title(run: WorkflowRun) -> Text:
@@ -104,6 +129,8 @@ def print_workflow_run(run: WorkflowRun) -> None:
     wide = form() == "wide"
     console = Console(highlight=False)
     console.print(_title(run), soft_wrap=True)
+    if run.forecast is not None:
+        console.print(forecast_text(run.forecast), soft_wrap=True)
     columns = (*COLUMNS[:-1], "run", COLUMNS[-1]) if wide else COLUMNS
     print_table(columns, _rows(run, wide=wide), spare=SPARE)
     if run.error:

@@ -331,8 +331,13 @@ class Deadline:
 
 class NoticeCause(StrEnum):
     """The cause of a notice. LATE: a run started after its grace period. MISSED: a run was skipped because it was too
+<<<<<<< HEAD
     late. RECOVERED: the first success after a dead run. PAUSED: Duecourse paused the job. REPORT: the report of a run
     (ReportTarget). TEST: only on demand.
+=======
+    late. RECOVERED: the first success after a dead run. PAUSED: Duecourse paused the job. DEADLINE: a run missed a
+    deadline. AT_RISK: a run is predicted to miss the deadline for its end. TEST: only on demand.
+>>>>>>> forecast
     """
 
     DEAD = "dead"
@@ -341,7 +346,11 @@ class NoticeCause(StrEnum):
     RECOVERED = "recovered"
     PAUSED = "paused"
     DEADLINE = "deadline"
+<<<<<<< HEAD
     REPORT = "report"
+=======
+    AT_RISK = "at_risk"
+>>>>>>> forecast
     TEST = "test"
 
     @property

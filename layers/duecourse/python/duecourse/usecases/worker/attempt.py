@@ -19,7 +19,7 @@ import orjson
 from duecourse.domain.ids import key_queue
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS, HOLD_SECONDS
 from duecourse.domain.jobs.cursor import Firing
-from duecourse.domain.jobs.job import TIMED_GATES, Completion, Job, JobSnapshot, ResultLocation
+from duecourse.domain.jobs.job import TIMED_GATES, Completion, Job, JobSnapshot, NoticeCause, ResultLocation
 from duecourse.domain.jobs.pause import ended, listed, put_back
 from duecourse.domain.jobs.result_buckets import ResultBuckets, location_refusal, result_path
 from duecourse.domain.runs.counts import RunCount
@@ -90,6 +90,7 @@ from duecourse.limits import MAX_DELAY_SECONDS
 from duecourse.messages import (
     Cancel,
     CheckDeadline,
+    CheckForecast,
     Complete,
     Fail,
     MessageError,
@@ -123,6 +124,7 @@ if TYPE_CHECKING:
     from duecourse.stores.runs import RunStore
     from duecourse.usecases.parts import Parts
     from duecourse.usecases.standby import Standby
+    from duecourse.usecases.worker.forecasts import ForecastChecks
     from duecourse.usecases.worker.logs import CallLogs
 
 MAX_DECISIONS = 6
@@ -314,6 +316,8 @@ class LaneWorker:
                 return self.requeue.send(item, message.not_before, "early")
         elif early > 0:
             self.parts.clock.sleep_until(message.not_before)
+        if isinstance(message.command, CheckForecast):
+            return self.starter.forecasts().check(item)
         # Before the record is read: a worker that finds nothing to start must see everything that others have started.
         found = self.workflows.look(message)
         # The first delivery of a first attempt is nearly always new, so the conditional write checks this instead of a
@@ -523,6 +527,7 @@ class Starter:
     forwarder: Forwarder
     rules: WorkerRules
     call_logs: Callable[[], CallLogs]
+    forecasts: Callable[[], ForecastChecks]
 
     def start(self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None = None) -> Disposition | Conflict:
         """Start the attempt, or defer it. For a step, `turn` is the decision of the workflow's run about it."""
@@ -668,6 +673,8 @@ class Starter:
                 run = replace(run, deadlines=deadlines)
                 ends = job.completion is Completion.END
                 armed = self._arm(run, message, check_at(deadlines, now) if ends else deadlines.next)
+            if job.notify and NoticeCause.AT_RISK in job.notices_wanted:
+                self.forecasts().request(run, decision.continued, job, message)
             due = bool(admitted.tickets)
             conflict = self._write_start(run, decision.previous, due=due) if armed else None
         except Exception:

@@ -28,6 +28,7 @@ from duecourse.messages import (
     Cancel,
     CheckDeadline,
     CheckFinish,
+    CheckForecast,
     CheckStart,
     Complete,
     Evaluate,
@@ -126,6 +127,8 @@ def event_of(message: RunMessage, draw: float, found: Found = None) -> Event:
             return DeadlineChecked(request, check.deadline)
         case Cancel(reason):
             return CancelAsked(request, reason or CANCELLED)
+        case CheckForecast():
+            raise AssertionError("a forecast does not change its run")
         case other:
             assert_never(other)
 
