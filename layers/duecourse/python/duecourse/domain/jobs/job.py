@@ -331,13 +331,9 @@ class Deadline:
 
 class NoticeCause(StrEnum):
     """The cause of a notice. LATE: a run started after its grace period. MISSED: a run was skipped because it was too
-<<<<<<< HEAD
-    late. RECOVERED: the first success after a dead run. PAUSED: Duecourse paused the job. REPORT: the report of a run
-    (ReportTarget). TEST: only on demand.
-=======
     late. RECOVERED: the first success after a dead run. PAUSED: Duecourse paused the job. DEADLINE: a run missed a
-    deadline. AT_RISK: a run is predicted to miss the deadline for its end. TEST: only on demand.
->>>>>>> forecast
+    deadline. AT_RISK: a run is predicted to miss the deadline for its end. REPORT: the report of a run (ReportTarget).
+    TEST: only on demand.
     """
 
     DEAD = "dead"
@@ -346,11 +342,8 @@ class NoticeCause(StrEnum):
     RECOVERED = "recovered"
     PAUSED = "paused"
     DEADLINE = "deadline"
-<<<<<<< HEAD
-    REPORT = "report"
-=======
     AT_RISK = "at_risk"
->>>>>>> forecast
+    REPORT = "report"
     TEST = "test"
 
     @property

@@ -20,7 +20,8 @@ from duecourse.domain.workflows.forecast import (
     remaining,
     samples_of,
 )
-from duecourse.usecases.workflows.workflows import RECORDS_A_REQUEST, WorkflowRuns, name_in
+from duecourse.domain.workflows.graph import step_name
+from duecourse.usecases.workflows.workflows import RECORDS_A_REQUEST, WorkflowRuns
 
 if TYPE_CHECKING:
     from duecourse.domain.workflows.view import WorkflowRunView
@@ -69,7 +70,7 @@ class Durations:
     def _records(
         self, view: WorkflowRunView, numbers: Sequence[int], runs: Sequence[Run]
     ) -> Mapping[int, Sequence[Run]]:
-        names = {name_in(run, view.graph.steps[number]): number for number in numbers for run in runs}
+        names = {step_name(run.name, view.graph.steps[number]): number for number in numbers for run in runs}
         found = self.parts.runs.get_many(view.run.tenant, list(names)) if names else {}
         records: dict[int, list[Run]] = {number: [] for number in numbers}
         for name, record in found.items():
