@@ -110,7 +110,7 @@ def executed(random: Random, seed: int) -> Plan:
         retry = {"max_attempts": random.choice((1, 2)), "backoff": "fixed", "min_seconds": 1, "max_seconds": 5}
         ends = EXECUTED | {"completion_seconds": random.choice((10, 20, 40))}
         job = (ends if random.random() < 0.7 else TARGET) | {"timeout_seconds": 5, "retry": retry}
-        step = {"job_id": f"m{number}", "job": job}
+        step: dict[str, Any] = {"job_id": f"m{number}", "job": job}
         if jobs:
             before = sorted(random.sample(list(jobs), 1))
             step |= {"after": before, "when": random.choice(("all_success", "all_done", "any_failure"))}
@@ -120,11 +120,11 @@ def executed(random: Random, seed: int) -> Plan:
     body = {"schedule": None, "deadline_seconds": random.choice((60, 120, 600)), "jobs": jobs, "overlap": "allow"}
     operations = [Operation(1.0, "put", FLOW, {"body": body}), Operation(6.0, "run", FLOW, {})]
     for _ in range(random.randint(0, 3)):
-        what, job = random.choice(
+        what, name = random.choice(
             [("cancel", FLOW), ("redrive", FLOW), ("rerun", FLOW)]
             + [(each, random.choice(list(jobs))) for each in ("cancel", "redrive", "redrive")]
         )
-        operations.append(Operation(round(random.uniform(7, 50), 1), what, job, {"pick": random.randint(0, 5)}))
+        operations.append(Operation(round(random.uniform(7, 50), 1), what, name, {"pick": random.randint(0, 5)}))
     if random.random() < 0.1:
         operations.append(Operation(round(random.uniform(8, 30), 1), "delete", FLOW, {}))
     outcomes = ({"succeeds": 1}, {"succeeds": 2, "fails": 1}, {"fails": 1}, {"stays": 1, "succeeds": 1})
@@ -287,6 +287,26 @@ def _on_items(random: Random, body: dict[str, Any], jobs: dict[str, Any]) -> lis
             back = Operation(round(moment + random.uniform(1, 15), 1), "resume", name, {"body": {"catch_up": False}})
             operations.append(back)
     return operations
+
+
+def stops(random: Random, seed: int) -> Plan:
+    """A step whose items wait for executions; it, its workflow's run or an item is cancelled meanwhile."""
+    job = EXECUTED | {"completion_seconds": 40, "timeout_seconds": 5, "retry": {"max_attempts": random.choice((1, 2))}}
+    job["payload"] = {"item": "{{item}}", "index": "{{index}}"}
+    value = [f"v{number}.0" for number in range(random.randint(1, 6))]
+    step = {
+        "job_id": "each",
+        "for_each": "{{workflow.payload.found}}",
+        "at_once": random.choice((1, 2, 10)),
+        "job": job,
+    }
+    body = {"schedule": None, "deadline_seconds": 120, "payload": {"found": value}, "jobs": {"each": step}}
+    operations = [Operation(1.0, "put", FLOW, {"body": body}), Operation(6.0, "run", FLOW, {})]
+    at, name = round(random.uniform(7, 20), 1), random.choice((FLOW, FLOW, "each"))
+    operations.append(Operation(at, "cancel", name, {"pick": random.randint(0, 6)}))
+    target = {"outcomes": random.choice(({"stays": 1}, {"stays": 1, "fails": 1})), "seconds": 3.0, "events": EVENTS}
+    faults, conditions = _disturbed(random, AT_ITEMS)
+    return Plan(seed, 60.0, tuple(operations), faults, conditions, {"each": target})
 
 
 def snoozes(random: Random, seed: int) -> Plan:

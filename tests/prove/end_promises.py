@@ -351,7 +351,7 @@ class EndPromises(BreakerPromises):
                 yield "a step succeeds if at most max_failed items have failed", text
             if sum(ends.values()) != count or ends["SUCCEEDED"] + failed != count:
                 yield "a step succeeds once all of its items have ended", text
-        if own["state"] == "DEAD" and not redriven and "steps_failed" in str(own["code"]) and failed <= max_failed:
+        if own["state"] == "DEAD" and not redriven and own["reason"] == "steps_failed" and failed <= max_failed:
             yield "a step is dead because of more than max_failed items", text
         if count == 0 and own["state"] == "DEAD" and not redriven:
             yield "a step with an empty list succeeds", text

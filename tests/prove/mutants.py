@@ -620,7 +620,7 @@ MUTANTS = (
         "items go on after the cancellation of their step",
         "        return messages.cancellations(state.to_cancel())",
         "        return [] if graph.items is not None else messages.cancellations(state.to_cancel())",
-        "items",
+        "stops",
     ),
     Mutant(
         "an old message starts a rescheduled run",
