@@ -25,6 +25,7 @@ from ministack.services import dynamodb as ministack
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from tests.prove import dynamodb
+from tests.prove.executions import StateMachines
 from tests.prove.faults import Fault, Faults
 from tests.prove.plan import compact
 from tests.prove.queues import Queue
@@ -74,6 +75,7 @@ class Cloud:
     deployed: Deployed
     faults: Faults
     queues: dict[str, Queue]
+    machines: StateMachines | None = None
     observed: Observed = field(default_factory=Observed)
     objects: dict[str, bytes] = field(default_factory=dict)
     latencies: Random = field(default_factory=lambda: Random(0))
@@ -107,6 +109,8 @@ class Cloud:
         if kind == "lost":
             raise ConnectionResetError(104, "Connection reset by peer")
         self.simulation.sleep(self.latencies.expovariate(1 / 0.002))
+        if operation == "StartExecution" and self.machines is not None:
+            self.machines.heard(json.loads(answer[2]))
         return answer
 
     def _partial(self, operation: str, method: str, host: str, url: str, body: bytes) -> Answer:
@@ -189,6 +193,9 @@ class Cloud:
             case "events":
                 entries = [{"EventId": str(number)} for number, _ in enumerate(json.loads(body)["Entries"])]
                 return 200, JSON, json.dumps({"FailedEntryCount": 0, "Entries": entries}).encode()
+            case "states" if self.machines is not None:
+                status, document = self.machines.answer(operation, json.loads(body))
+                return status, JSON, json.dumps(document).encode()
             case "ssm":
                 return _json_error(400, "ParameterNotFound")
             case _ if operation == "Object":

@@ -10,15 +10,12 @@ from itertools import pairwise
 from typing import Any
 
 from duecourse.limits import MAX_DELAY_SECONDS
-from tests.prove.breaker_promises import BreakerPromises
 from tests.prove.draw import at
+from tests.prove.end_promises import PROMPT_SECONDS, EndPromises
 from tests.prove.operations import Done
 from tests.prove.plan import START
 from tests.prove.promises import SLACK, Finding, shown, told
 from tests.prove.targets import TargetCall
-
-PROMPT_SECONDS = 2.0
-"""Within which something follows from something else where nothing goes wrong: a second and a few slow requests."""
 
 IDLE_REQUESTS = 100
 """Of a stage in a minute in which nothing happens."""
@@ -37,7 +34,7 @@ REQUESTS_OF_A_DEAD_LETTER = 8
 """Every five minutes the reconciler compares each dead letter with its run."""
 
 
-class AllPromises(BreakerPromises):
+class AllPromises(EndPromises):
     """All that is promised."""
 
     def findings(self) -> Iterator[Finding]:

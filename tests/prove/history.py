@@ -40,6 +40,8 @@ class Result:
     """Documents of workflows by id, None for those that are not there."""
     graphs: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By the id of a workflow's run, that run with its jobs."""
+    items: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By the id of the run of a step with items, that run with its items."""
     explained: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
     doubled: list[str] = field(default_factory=list)
     storm: bool = False
@@ -68,7 +70,11 @@ def play(plan: Plan, deployed: Deployed, watched: Callable[[World], World]) -> R
     end = START + plan.seconds + ENDING_SECONDS + 61
     world.simulation.run(end, storm)
     result = Result(world, operator)
-    while not storm() and not _at_rest(world) and world.simulation.now < end + DRAIN_SECONDS:
+    while (
+        not storm()
+        and not _at_rest(world)
+        and world.simulation.now < max(end, world.machines.known_by()) + DRAIN_SECONDS
+    ):
         world.simulation.run(world.simulation.now + 20, storm)
     result.storm = storm()
     if result.storm:
@@ -86,7 +92,8 @@ def play(plan: Plan, deployed: Deployed, watched: Callable[[World], World]) -> R
 
 
 def _at_rest(world: World) -> bool:
-    return not any(queue.messages for queue in world.lanes) and not any(source.running for source in world.sources)
+    busy = any(queue.messages for queue in world.lanes) or any(source.running for source in world.sources)
+    return not busy and world.simulation.now >= world.machines.known_by()
 
 
 def _read(result: Result) -> None:
@@ -110,6 +117,16 @@ def _read(result: Result) -> None:
             reply = result.world.read(f"/v1/workflows/{workflow}/runs/{run.partition('.')[2]}")
             if reply.status == 200:
                 result.graphs[run] = reply.document
+                _read_items(result, reply.document)
+
+
+def _read_items(result: Result, graph: dict[str, Any]) -> None:
+    for step in graph["jobs"]:
+        if step["has_items"] and step["run"] and not step["carried_over"]:
+            job, _, local = step["run"].partition(".")
+            reply = result.world.read(f"/v1/workflows/{job}/runs/{local}")
+            if reply.status == 200:
+                result.items[step["run"]] = reply.document
 
 
 def _read_runs(result: Result, job: str) -> None:

@@ -62,7 +62,7 @@ class Operator:
             case "pause" if "seconds" in more:
                 self._note(operation, self.world.ask("POST", f"{path}/pause", self._planned(more)))
             case "pause" | "run":
-                asked = self.world.ask("POST", f"{path}/{operation.what}", {}, key=more.get("key"))
+                asked = self.world.ask("POST", f"{path}/{operation.what}", more.get("ask", {}), key=more.get("key"))
                 self._note(operation, asked)
             case "resume" | "skip-next":
                 self._note(operation, self.world.ask("POST", f"{path}/{operation.what}", more["body"]))
@@ -80,7 +80,7 @@ class Operator:
                 self._note(operation, self.world.ask("POST", f"{path}/backfill", span))
             case "put":
                 self._note(operation, self.world.ask("PUT", f"/v1/workflows/{job}", more["body"]))
-            case "redrive" | "cancel" | "rerun":
+            case "redrive" | "cancel" | "rerun" | "reschedule":
                 self._about_a_run(operation)
             case "look":
                 waiting = {"limit": "100", "state": "QUEUED,RETRYING"}
@@ -141,6 +141,9 @@ class Operator:
         self.done.append(Done(operation, reply, run, seen or {}))
 
     def _about_a_run(self, operation: Operation) -> None:
+        if operation.what == "reschedule":
+            self._reschedule(operation)
+            return
         wanted = {
             "redrive": lambda run: run["state"] == "DEAD",
             "cancel": lambda run: run["state"] not in FINAL,
@@ -152,6 +155,16 @@ class Operator:
             asked = self._from(run["id"], operation.more["pick"]) if operation.what == "rerun" else None
             reply = self.world.ask("POST", f"/v1/runs/{run['id']}/{operation.what}", asked)
             self._note(operation, reply, run["id"], run)
+
+    def _reschedule(self, operation: Operation) -> None:
+        """Change the time or the payload of a run that was requested before."""
+        own = [done.reply for done in self.done if done.operation.job == operation.job and done.operation.what == "run"]
+        runs = list(dict.fromkeys(reply.document["id"] for reply in own if reply.accepted))
+        if runs:
+            run = runs[operation.more["pick"] % len(runs)]
+            seen = self.world.ask("GET", f"/v1/runs/{run}")
+            reply = self.world.ask("PATCH", f"/v1/runs/{run}", operation.more["ask"])
+            self._note(operation, reply, run, seen.document if seen.status == 200 else None)
 
     def _from(self, run: str, pick: int) -> dict[str, Any]:
         """From which of its jobs a workflow's run is to run again."""

@@ -59,7 +59,8 @@ class Operation:
 @dataclass(frozen=True)
 class Plan:
     """A history. `targets`: by job, the outcomes that its calls have, with their weights and longest duration, or
-    the one that they `always` have. While it is `down` (spans), they have those of `down_outcomes`."""
+    the one that they `always` have. While it is `down` (spans), they have those of `down_outcomes`. `body`: what its
+    successes answer. A job with executions has the ways in which their ends are told: `events` (weights), `lags`."""
 
     seed: int
     seconds: float

@@ -126,7 +126,7 @@ class Promises:
         to its run.
         """
         runs = {*self.result.runs, *self.world.cloud.observed.about}
-        ends = Counter(call.run.partition(".")[2] for calls in self.calls.values() for call in calls)
+        ends = Counter(local_of(call.run) for calls in self.calls.values() for call in calls)
         of_jobs: Counter[str] = Counter()
         for name in self.result.graphs:
             workflow, _, local = name.partition(".")
@@ -145,6 +145,8 @@ class Promises:
                     for run, times in self.world.cloud.observed.about.items()
                     if run.partition(".")[0] == job
                 )
+            if any(each.get("completion") == "end" for each in self.definitions(job)):  # whose runs may last for hours
+                bound += int((self.world.simulation.now - START) / LOOKS_SECONDS)
             bound = int(bound * self._of_copies(job))
             if sent > bound:
                 yield (
@@ -161,12 +163,12 @@ class Promises:
         """
         puts = (done.operation for each in self.done.values() for done in each if done.operation.what == "put")
         jobs = max((len(put.more["body"]["jobs"]) for put in puts), default=0)
-        ends = Counter(call.run.partition(".")[2] for calls in self.calls.values() for call in calls)
+        ends = Counter(local_of(call.run) for calls in self.calls.values() for call in calls)
         asked = Counter(str(done.run) for each in self.done.values() for done in each)
         asked.update(run for run, _, _ in self.result.operator.callbacks)
         for run, sent in self.world.cloud.observed.about.items():
             attempts = max(self.result.runs.get(run, {}).get("attempts", 0), len(self.calls.get(run, ())))
-            others = jobs + ends[run.partition(".")[2]] if jobs else 0
+            others = jobs + ends[local_of(run)] if jobs else 0
             lasts = sent[-1] - sent[0]
             looks = max(self.world.cloud.observed.starts[run], 1) * lasts / LOOKS_SECONDS
             bound = 10 + 5 * attempts + 4 * asked[run] + 2 * others + looks
@@ -302,6 +304,8 @@ class Promises:
         ]
         replaces = any(each.get("overlap") == "replace" for each in self.definitions(call.job))
         ends += [call.until] if replaces or call.outcome != "succeeds" else []
+        execution = self.world.machines.of(call)
+        ends += [] if execution is None else [max(execution.until, call.began + SLACK)]
         run = self.result.runs.get(call.run)
         if run is not None and run["workflow"] is not None and run["finished_at"] and run["attempts"] == call.attempt:
             # Its workflow's run may have ended it. The clock that shows this may be ahead.
@@ -349,7 +353,19 @@ class Promises:
     def succeeded(self, run: str, calls: list[TargetCall]) -> bool:
         """Whether a target or a program has said so. The job may be one with callbacks in some attempts only."""
         completed = any(name == run and word == "complete" for name, word, _ in self.result.operator.callbacks)
-        return completed or any(call.outcome == "succeeds" and call.callback_token is None for call in calls)
+        completed = completed or any(each.status == "SUCCEEDED" for each in self.world.machines.of_run(run))
+        return (
+            completed
+            or self.has_items(run)
+            or any(call.outcome == "succeeds" and call.callback_token is None for call in calls)
+        )
+
+    def has_items(self, run: str) -> bool:
+        """Whether it is the run of a step that runs once for each item of a list, and itself calls nothing."""
+        job, _, local = run.partition(".")
+        puts = (done for each in self.done.values() for done in each if done.operation.what == "put")
+        lists = any(put.operation.more["body"]["jobs"].get(job, {}).get("for_each") for put in puts)
+        return lists and local_of(run) == local
 
     # Completeness.
 
@@ -524,7 +540,7 @@ class Promises:
                 (
                     done.run
                     and done.run != run
-                    and done.run.partition(".")[2] == run.partition(".")[2]
+                    and local_of(done.run) == local_of(run)
                     and done.operation.what == "redrive"
                 )
                 # of its workflow
@@ -562,6 +578,11 @@ def _may_end_calls(done: Done) -> bool:
 def _once(definition: dict[str, Any]) -> bool:
     """Whether the schedule of a job is an instant."""
     return str(definition.get("schedule")).endswith("Z")
+
+
+def local_of(run: str) -> str:
+    """The part of a run's id that it has in common with the run of its workflow, also if it is that of an item."""
+    return re.sub(r"\.i\d+$", "", run.partition(".")[2])
 
 
 def told(call: TargetCall) -> str:

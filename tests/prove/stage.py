@@ -59,7 +59,8 @@ class Rule:
 
 @dataclass(frozen=True)
 class Deployed:
-    """A stage. `tables` are arguments of CreateTable; `routes` functions by route (`POST /v1/runs/{run_id}/fail`)."""
+    """A stage. `tables` are arguments of CreateTable; `routes` functions by route (`POST /v1/runs/{run_id}/fail`);
+    `ends` is the queue that receives the events about the ends of state machines' executions."""
 
     functions: Mapping[str, Function] = field(default_factory=dict)
     queues: Mapping[str, QueueSettings] = field(default_factory=dict)
@@ -67,6 +68,7 @@ class Deployed:
     rules: tuple[Rule, ...] = ()
     routes: Mapping[str, str] = field(default_factory=dict)
     tables: tuple[Mapping[str, Any], ...] = ()
+    ends: str = ""
 
     def function(self, method: str, path: str) -> Function:
         """That to which API Gateway sends a request: the most specific route has it."""
@@ -160,6 +162,12 @@ def deployed() -> Deployed:
         if "ScheduleExpression" in properties  # the other ones send events of AWS services
         for target in properties["Targets"]
     )
+    ends = next(
+        _last(value(target["Arn"]))
+        for properties in of_type("Events::Rule").values()
+        if properties.get("EventPattern", {}).get("source") == ["aws.states"]
+        for target in properties["Targets"]
+    )
     integrations = {
         name: properties["IntegrationUri"]["Fn::GetAtt"][0]
         for name, properties in of_type("ApiGatewayV2::Integration").items()
@@ -172,7 +180,7 @@ def deployed() -> Deployed:
     for name, definition in table_definitions(STAGE).items():
         logical = outputs[f"{name.capitalize()}Table"]["Value"]["Ref"]
         tables.append({**definition, "TableName": logical})
-    return Deployed(functions, queues, sources, rules, routes, tuple(tables))
+    return Deployed(functions, queues, sources, rules, routes, tuple(tables), ends)
 
 
 def _last(arn: str) -> str:

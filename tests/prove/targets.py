@@ -17,6 +17,9 @@ ADDRESS = "http://192.0.2.1"
 TARGET = {"target": {"type": "http", "url": f"{ADDRESS}/"}}
 """A job's target."""
 
+SUCCESS = b'{"rows": 7}'
+"""What a target answers that succeeds, unless its plan says otherwise."""
+
 RETRY_AFTER_SECONDS = 8
 """For how long a target that `throttles` asks for a pause."""
 
@@ -43,12 +46,14 @@ class TargetCall:
 
 @dataclass(eq=False)
 class Targets:
-    """All endpoints. `behave` says of a call how it ends and after how many seconds; `called` hears of each."""
+    """All endpoints. `behave` says of a call how it ends and after how many seconds; `called` hears of each; `body` is
+    the answer to one that succeeds."""
 
     simulation: Simulation
     faults: Faults
     behave: Callable[[TargetCall], tuple[str, float]]
     called: Callable[[TargetCall], None]
+    body: Callable[[TargetCall], bytes] = lambda _: SUCCESS
     calls: list[TargetCall] = field(default_factory=list)
 
     def answer(self, request: bytes, left: float) -> bytes:
@@ -88,7 +93,7 @@ class Targets:
         call.outcome = outcome
         match outcome:
             case "succeeds":
-                return _http(200, b'{"rows": 7}')
+                return _http(200, self.body(call))
             case "breaks":
                 raise ConnectionResetError(104, "Connection reset by peer")
             case "forbids":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.prove.executions import EXECUTED
 from tests.prove.operations import Operator
 from tests.prove.plan import START, Conditions, Operation, Plan
 from tests.prove.stage import Deployed
@@ -18,6 +19,12 @@ SECONDS = 400.0
 _ONCE: dict[str, Any] = {"target": {"type": "http", "url": f"{ADDRESS}/"}, "retry": {"max_attempts": 1}}
 _OFTEN = _ONCE | {"schedule": "rate(20 seconds)", "overlap": "queue"}
 _CALLBACK = _OFTEN | {"completion": "callback", "completion_seconds": 20, "overlap": "newest"}
+_ENDS = EXECUTED | {"schedule": None, "completion_seconds": 20, "overlap": "allow", "then": [{"job": "warm-often"}]}
+_LISTED = {
+    "schedule": None,
+    "payload": {"found": [1, 2]},
+    "jobs": {"warm-each": {"for_each": "{{workflow.payload.found}}", "job": _ONCE | {"payload": "{{item}}"}}},
+}
 _WORKFLOW = {
     "schedule": None,
     "jobs": {
@@ -31,6 +38,12 @@ _WHAT: tuple[tuple[float, str, str, dict[str, Any]], ...] = (
     (1, "create", "warm-dead-often", {"body": _OFTEN}),
     (1, "create", "warm-callback", {"body": _CALLBACK}),
     (2, "put", "warm-flow", {"body": _WORKFLOW}),
+    (2, "create", "warm-end", {"body": _ENDS}),
+    (2, "put", "warm-list", {"body": _LISTED}),
+    (3, "run", "warm-end", {"pick": 0}),
+    (3, "run", "warm-list", {"pick": 0}),
+    (3, "run", "warm-often", {"ask": {"delay_seconds": 60}}),
+    (4, "reschedule", "warm-often", {"pick": 0, "ask": {"delay_seconds": 30, "payload": 1}}),
     (5, "run", "warm-flow", {"pick": 0}),
     (6, "run", "warm-often", {"pick": 0}),
     (31, "backfill", "warm-often", {"back": 60, "pace": 2, "newest_first": False}),
@@ -47,6 +60,8 @@ _WHAT: tuple[tuple[float, str, str, dict[str, Any]], ...] = (
     (121, "delete", "warm-dead-often", {}),
     (122, "delete", "warm-callback", {}),
     (150, "delete", "warm-flow", {}),
+    (151, "delete", "warm-list", {}),
+    (152, "delete", "warm-end", {}),
 )
 _READ = (
     *(

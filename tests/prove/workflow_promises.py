@@ -11,7 +11,7 @@ from typing import Any
 from tests.prove.draw import at
 from tests.prove.operations import FINAL, Done
 from tests.prove.plan import START
-from tests.prove.promises import LATE_REQUEST_SECONDS, SLACK, Finding, Promises, shown, told
+from tests.prove.promises import LATE_REQUEST_SECONDS, SLACK, Finding, Promises, local_of, shown, told
 from tests.prove.targets import TargetCall
 
 OF_OTHERS = ("upstream_failed", "upstream_skipped", "not_needed", "not_its_time")
@@ -74,6 +74,12 @@ class WorkflowPromises(Promises):
     def _steps(self, run: dict[str, Any]) -> Runs:
         return {each["id"]: each for each in run["jobs"]}
 
+    def calls_of(self, step: str, local: str) -> list[TargetCall]:
+        """The calls of a step's run, or of its items."""
+        own = self.calls.get(f"{step}.{local}", [])
+        items = [calls for name, calls in self.calls.items() if name.startswith(f"{step}.{local}.i")]
+        return own if not items else sorted((one for calls in items for one in calls), key=lambda each: each.began)
+
     def _may_fail(self, run: str) -> set[str] | None:
         """Jobs that may fail; None where the workflow was put more than once."""
         puts = [done for done in self.done[run.partition(".")[0]] if done.operation.what == "put"]
@@ -126,7 +132,7 @@ class WorkflowPromises(Promises):
         if self.result.operator.redriven_messages:
             return True
         return any(
-            (done.run in runs and done.operation.what != "rerun") or done.operation.what == "redrive-many"
+            (_step_of(done.run) in runs and done.operation.what != "rerun") or done.operation.what == "redrive-many"
             for each in self.done.values()
             for done in each
         )
@@ -157,8 +163,8 @@ class WorkflowPromises(Promises):
         """No job starts before the jobs before it have ended as its rule needs it."""
         steps, local = self._steps(run), name.partition(".")[2]
         for each, step in steps.items():
-            for call in self.calls.get(f"{each}.{local}", []):
-                before = {other: self.calls.get(f"{other}.{local}", []) for other in step["after"] if other in steps}
+            for call in self.calls_of(each, local):
+                before = {other: self.calls_of(other, local) for other in step["after"] if other in steps}
                 if step["carried_over"] or each in run["rerun_from"]:
                     continue
                 yield from self._started(name, each, step, call, before)
@@ -169,7 +175,8 @@ class WorkflowPromises(Promises):
         succeeded = [
             other
             for other, calls in before.items()
-            if any(
+            if self.has_items(f"{other}.{name.partition('.')[2]}")
+            or any(
                 one.callback_token or (one.outcome == "succeeds" and one.until <= call.began + SLACK) for one in calls
             )
         ]
@@ -180,12 +187,15 @@ class WorkflowPromises(Promises):
             yield "no job starts before its condition holds", text
         if step["when"] in ("any_success", "none_failed") and before and not succeeded and not given & set(before):
             yield "no job starts before its condition holds", text
+        # The cancellation of a step with items ends it, and interrupts no call (docs/runs.md#cancel).
+        cancelled = {other["id"] for other in self.result.graphs[name]["jobs"] if other["state"] == "CANCELLED"}
         if step["when"] in ("all_success", "all_done", "none_failed"):
             at_work = [
                 one
-                for calls in before.values()
+                for other, calls in before.items()
                 for one in calls
-                if one.began < call.began - SLACK < min(one.until, self.alive_until(one)) - 2 * SLACK
+                if not (other in cancelled and self.has_items(f"{other}.{name.partition('.')[2]}"))
+                and one.began < call.began - SLACK < min(one.until, self.alive_until(one)) - 2 * SLACK
             ]
             if at_work and call.attempt == 1:
                 yield "nothing starts beside a job that it comes after", text
@@ -197,7 +207,7 @@ class WorkflowPromises(Promises):
             return
         begin = at(run["finished_at"]) + self.skew + (2 if self.undisturbed else LATE_REQUEST_SECONDS)
         for each in steps:
-            for call in self.calls.get(f"{each}.{local}", []):
+            for call in self.calls_of(each, local):
                 if call.began > begin:
                     yield (
                         "nothing starts after a workflow's run is over",
@@ -208,7 +218,7 @@ class WorkflowPromises(Promises):
         local = name.partition(".")[2]
         runs = {f"{each}.{local}" for each in steps} | {name}
         return bool(self.result.operator.redriven_messages) or any(
-            (done.run in runs and done.operation.what == "redrive") or done.operation.what == "redrive-many"
+            (_step_of(done.run) in runs and done.operation.what == "redrive") or done.operation.what == "redrive-many"
             for each in self.done.values()
             for done in each
         )
@@ -289,6 +299,11 @@ class WorkflowPromises(Promises):
             for done in self.done[workflow]
             if done.operation.what == "put"
         ]
+
+
+def _step_of(run: str | None) -> str | None:
+    """The run of the step to which an item's run belongs; another run itself."""
+    return None if run is None else f"{run.partition('.')[0]}.{local_of(run)}"
 
 
 def _states(run: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from tests.prove.cloud import Cloud
+from tests.prove.executions import StateMachines
 from tests.prove.faults import Faults
 from tests.prove.functions import Functions, Invocation
 from tests.prove.machine import machine
@@ -16,7 +17,7 @@ from tests.prove.plan import START, Conditions, Plan
 from tests.prove.queues import Message, Queue, record
 from tests.prove.simulation import Simulation, Task
 from tests.prove.stage import Deployed, EventSource, Rule
-from tests.prove.targets import TargetCall, Targets
+from tests.prove.targets import SUCCESS, TargetCall, Targets
 from tests.support.api_events import api_event
 
 POLL_SECONDS = 0.02
@@ -79,7 +80,9 @@ class World:
         self.cloud = Cloud(self.simulation, deployed, self.faults, self.queues, latencies=Random(f"{plan.seed}/wire"))
         self.functions = Functions(self.simulation, Random(f"{plan.seed}/skew"), plan.conditions.skew)
         self.sources = [Source(each, self.queues[each.queue]) for each in deployed.sources]
-        self.targets = Targets(self.simulation, self.faults, self._behave, self._called)
+        self.targets = Targets(self.simulation, self.faults, self._behave, self._called, self._answer)
+        self.machines = StateMachines(self.simulation, plan, self.targets, self.queues[deployed.ends])
+        self.cloud.machines = self.machines
         self.called: Callable[[TargetCall], None] = lambda _: None
         self.calm = False
         for rule in deployed.rules:
@@ -88,6 +91,11 @@ class World:
 
     def _behave(self, call: TargetCall) -> tuple[str, float]:
         return self.plan.behaviour(call.run, call.attempt, call.began)
+
+    def _answer(self, call: TargetCall) -> bytes:
+        """What a successful call returns; `{attempt}` in the plan's answer is that of the call."""
+        body = self.plan.targets.get(call.job, {}).get("body")
+        return SUCCESS if body is None else json.dumps(body).replace("{attempt}", str(call.attempt)).encode()
 
     def _called(self, call: TargetCall) -> None:
         self.called(call)

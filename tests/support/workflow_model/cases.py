@@ -31,9 +31,10 @@ def divided(kind: type[Graph], steps: dict[str, tuple[str, ...]], **rules: dict[
     return kind(graph_of(steps, **rules).steps)
 
 
-def items(kind: type[Graph], count: int, at_once: int) -> Graph:
+def items(kind: type[Graph], count: int, at_once: int, max_failed: int = 0) -> Graph:
     """The items of a list, each with a job of its own, which the model needs to tell them apart."""
-    return kind(graph_of(dict.fromkeys("abcdefgh"[:count], ())).steps, items=Items(("",) * count, at_once, 0))
+    steps = graph_of(dict.fromkeys("abcdefgh"[:count], ())).steps
+    return kind(steps, items=Items(("",) * count, at_once, max_failed))
 
 
 def rerun(graph: Graph, given: dict[str, StepOutcome], first: tuple[str, ...]) -> Graph:
@@ -102,6 +103,8 @@ SHORT = (
     Case("rerun of a diamond", RERUN, Left(failures=1, redrives=1), workers=1),
     Case("3 items, 1 at once", items(InPairs, 3, 1), Left(crashes=1, copies=1), workers=1),
     Case("3 items, 2 at once", items(OneByOne, 3, 2), Left(copies=1)),
+    Case("2 items, 1 may fail", items(OneByOne, 2, 1, 1), Left(failures=2, redrives=1), workers=1),
+    Case("2 items, 1 may fail", items(InPairs, 2, 2, 1), Left(failures=1)),
 )
 """For `make test`: seconds."""
 
@@ -154,6 +157,11 @@ FULL = (
     Case("3 items, 1 at once", items(OneByOne, 3, 1), Left(failures=1, redrives=1)),
     Case("3 items, 1 at once", items(InPairs, 3, 1), Left(cancels=1)),
     Case("3 items, 1 at once", items(InPairs, 3, 1), Left(deadlines=1, run_redrives=1, crashes=1), workers=1),
+    Case("2 items, 1 may fail", items(OneByOne, 2, 2, 1), Left(failures=2, redrives=1)),
+    Case("2 items, 1 may fail", items(OneByOne, 2, 2, 1), Left(failures=2, run_redrives=1, crashes=1), workers=1),
+    Case("3 items, 1 at once, 1 may fail", items(InPairs, 3, 1, 1), Left(failures=2, redrives=1), workers=1),
+    Case("3 items, 1 at once, 1 may fail", items(InPairs, 3, 1, 1), Left(failures=2, cancels=1), workers=1),
+    Case("3 items, 2 at once, 2 may fail", items(InPairs, 3, 2, 2), Left(failures=2, step_cancels=1), workers=1),
 )
 """For `make model`: minutes."""
 
@@ -169,6 +177,7 @@ WALKS = (
     Case("join over 2 parts", JOIN, EVERYTHING, workers=3),
     Case("8 items, 2 at once", items(InThrees, 8, 2), EVERYTHING, workers=4),
     Case("8 items, 3 at once", items(InThrees, 8, 3), CANCELLED, workers=4),
+    Case("8 items, 3 at once, 1 may fail", items(InThrees, 8, 3, 1), EVERYTHING, workers=4),
 )
 """At random."""
 
@@ -218,5 +227,12 @@ MUTANTS = {
         "4 items, 2 at once", items(InPairs, 4, 2), Left(crashes=1), workers=2
     ),
     "who begins a run with nothing to start does not evaluate it": _REDRIVEN,
+    "a failed item fails its step, whatever may fail": Case(
+        "2 items, 1 may fail", items(OneByOne, 2, 1, 1), Left(failures=1), workers=1
+    ),
+    "an item too many may fail": Case("2 items, 1 may fail", items(OneByOne, 2, 1, 1), Left(failures=2), workers=1),
+    "a step fails before all of its items have ended": Case(
+        "3 items, 1 may fail", items(OneByOne, 3, 1, 1), Left(failures=2), workers=1
+    ),
 }
 """Changed protocols, and a case in which each of them breaks a promise."""

@@ -1,7 +1,8 @@
 """What the protocol of workflows promises, looked at in every state of a search.
 
 I1 never early; I2 at most once; I3 never forgotten; I4 it ends; I5 a redrive goes on; I6 over is over; I7 at most
-`at_once` items of a list are active before the first redrive.
+`at_once` items of a list are active before the first redrive; I8 a step with items succeeds if at most `max_failed` of
+them failed, and fails once all have ended otherwise.
 """
 
 from dataclasses import dataclass, field, replace
@@ -132,6 +133,7 @@ class Promises:
         _is(not state.seen.late, f"I6 {self._ids(state.seen.late)} began after the end and does not hear of it")
         if self._over(workflow_run):
             return
+        self._items_counted(workflow_run, steps)
         known = self.protocol.state(noted)
         forgotten = [self._id(number) for number in known.to_start()]
         _is(not forgotten, f"I3 {', '.join(forgotten)} forgotten")
@@ -140,6 +142,16 @@ class Promises:
             _is(known.outcome is wanted, f"I5 the workflow's run is {workflow_run.state}, its steps {known.outcome}")
         crashed = state.left.crashes < self.crashes  # which may cost a redrive: a known gap
         _is(crashed or not state.seen.owed, f"I5 {self._ids(state.seen.owed)} not redriven with the workflow's run")
+
+    def _items_counted(self, workflow_run: Run, steps: list[Run | None]) -> None:
+        """By the records of the items: where a step's run has not succeeded, all of them have one."""
+        items = self.protocol.graph.items
+        if items is None or not workflow_run.attempt:
+            return
+        failed = sum(run is None or run.state is not RunState.SUCCEEDED for run in steps)
+        said = f"I8 the step is {workflow_run.state}, {failed} items failed, {items.max_failed} may"
+        _is(all(run is not None for run in steps), "I8 an item of an ended step has no record")
+        _is((workflow_run.state is RunState.SUCCEEDED) == (failed <= items.max_failed), said)
 
     def _over(self, run: Run | None) -> bool:
         """Whether the workflow's run ended by anything but its steps."""

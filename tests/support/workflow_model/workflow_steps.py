@@ -108,12 +108,25 @@ class WorkflowSteps:
     def _evaluation(self) -> Generator[Question, Any, Found]:
         """Workflows._evaluation."""
         state = yield from self._known()
-        if state.outcome is not WorkflowOutcome.FAILED:
-            return Evaluation(state.outcome)
+        outcome = self._outcome(state)
+        if outcome is not WorkflowOutcome.FAILED:
+            return Evaluation(outcome)
         failed = yield from self._records(state.failed)
         if any(not run.state.final for run in failed):
             return Evaluation(WorkflowOutcome.OPEN)
-        return Evaluation(state.outcome)
+        return Evaluation(outcome)
+
+    def _outcome(self, state: WorkflowState) -> WorkflowOutcome:
+        """WorkflowState.outcome."""
+        failed, outcome = len(state.failed), state.outcome
+        most = 0 if self.graph.items is None else self.graph.items.max_failed
+        if self.changed == "a failed item fails its step, whatever may fail" and failed:
+            return outcome if outcome is WorkflowOutcome.OPEN else WorkflowOutcome.FAILED
+        if self.changed == "an item too many may fail" and outcome is WorkflowOutcome.FAILED and failed == most + 1:
+            return WorkflowOutcome.DONE
+        if self.changed == "a step fails before all of its items have ended" and failed > most:
+            return WorkflowOutcome.FAILED
+        return outcome
 
     def _begin(self, run: Run) -> Generator[Question, Any, bool]:
         """Workflows.begin; whether all was accepted."""
@@ -179,7 +192,7 @@ class WorkflowSteps:
             starts.remove(number)
         following = self.messages.starts(state, starts)
         again = run.round and self.changed != "a redriven success does not have its workflow's run evaluated"
-        if again or state.outcome is not WorkflowOutcome.OPEN:
+        if again or self._outcome(state) is not WorkflowOutcome.OPEN:
             following.append(self.messages.evaluate())
         return following
 

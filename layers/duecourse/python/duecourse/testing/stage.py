@@ -20,6 +20,7 @@ from duecourse.settings import ApiSettings
 from duecourse.stores.cursors import CursorStore
 from duecourse.stores.table import Tables
 from duecourse.stores.tick_mark import Overdue, TickMark
+from duecourse.testing.changes import OrderedChanges
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.executions import MemoryExecutions, event_of
 from duecourse.testing.faults import around
@@ -151,7 +152,7 @@ class Stage:
         self.results = StoredResults()
         self.logs = StoredLogs(clock)
         self.pinger = RecordedPings()
-        stores = MemoryStores() if tables is None else tables
+        stores = MemoryStores(OrderedChanges()) if tables is None else tables
         self.jobs = stores.job_store(clock, settings.shards)
         self.cursors = stores.cursor_store(clock)
         self.run_store = stores.run_store()
