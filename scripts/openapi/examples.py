@@ -305,6 +305,7 @@ def _step(id_: str, state: str, **more: Any) -> Document:
         "when": "all_success",
         "waits_for": [],
         "has_items": False,
+        "is_workflow": False,
         "attempts": 0,
         "started_at": None,
         "finished_at": None,

@@ -71,7 +71,7 @@ STEPS = st.builds(
     st.sampled_from([0.0, 0.0, -CLOCKS_DIFFER, CLOCKS_DIFFER, 2.5]),
     st.sampled_from([False, False, False, True]),
     OUTCOMES,
-    st.sampled_from(MessageKind),
+    st.sampled_from([kind for kind in MessageKind if kind is not MessageKind.FORECAST]),  # changes no run
     st.integers(1, 6),
 )
 

@@ -612,14 +612,14 @@ MUTANTS = (
     ),
     Mutant(
         "a manifest lacks its last item",
-        "items = [_item(index, of, ends.of(index), records.get(index)) for index in range(count)]",
-        "items = [_item(index, of, ends.of(index), records.get(index)) for index in range(max(count - 1, 0))]",
+        "for index, each in enumerate(entries)]",
+        "for index, each in enumerate(entries[:-1])]",
         "items",
     ),
     Mutant(
         "items go on after the cancellation of their step",
         "        return messages.cancellations(state.to_cancel())",
-        "        return [] if graph.items is not None else messages.cancellations(state.to_cancel())",
+        "        return [] if inside.graph.items is not None else messages.cancellations(state.to_cancel())",
         "stops",
     ),
     Mutant(

@@ -107,6 +107,7 @@ def test_jobs_are_returned_as_posted_with_derived_fields(api: ApiClient) -> None
         "max_runs": None,
         "then": [],
         "runs_left": None,
+        "shadow_since": None,
         "paused_because": None,
         "paused_by": None,
         "paused_until": None,

@@ -66,9 +66,9 @@ def test_documentation_examples_are_created_and_run(document: dict[str, Any]) ->
         scheduler.advance(seconds=5)
         run = scheduler.client.get_run(run_id)
         if run.state == "WAITING":
-            token = scheduler.calls[-1].callback_token
-            assert token is not None
-            scheduler.client.complete_run(run_id, token=token)
+            waiting = scheduler.calls[-1]
+            assert waiting.callback_token is not None
+            scheduler.client.complete_run(waiting.run_id, token=waiting.callback_token)
             scheduler.advance(seconds=2)
             run = scheduler.client.get_run(run_id)
         assert (run.state, run.error) == ("SUCCEEDED", None)

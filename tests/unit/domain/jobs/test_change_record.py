@@ -112,7 +112,7 @@ def test_change_record_document_contains_every_field_of_a_posted_job() -> None:
     kept = {"tenant", "id", "generation", "revision", "created_at", "updated_at", "changed_at", "created_generation",
             "state", "paused_at", "paused_because", "paused_by", "paused_with", "paused_until", "resumed_at",
             "earlier", "seated", "workflow", "claimed_at", "reserved", "expires_at", "created_by",
-            "suspended_at", "failing", "waits"}  # fmt: skip
+            "suspended_at", "failing", "waits", "shadow_since"}  # fmt: skip
     shown = set(definition_document(job("* * * * *")))
     assert (
         set(Job.__dataclass_fields__) - kept - {"queue_limit", "active_limit"} <= shown

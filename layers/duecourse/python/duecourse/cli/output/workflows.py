@@ -42,7 +42,7 @@ def print_workflow(workflow: Workflow) -> None:
             " ".join(
                 [f"{field} {value}" for field, value in (("not_before", job.not_before), ("only", job.only)) if value]
                 + ["may fail"] * job.may_fail
-                + ["shared"] * job.shared
+                + ["shared"] * bool(job.shared)
                 + ([] if job.for_each is None else [f"for each of {job.for_each}, {job.at_once} at once"])
             ),
         )
