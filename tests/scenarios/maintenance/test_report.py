@@ -7,6 +7,7 @@ import pytest
 
 from duecourse.client import ApiError
 from duecourse.domain.ids import parse_run_id
+from duecourse.domain.jobs.job import NoticeCause
 from duecourse.domain.maintenance.report import MAX_BYTES
 from duecourse.stores.keys import JOB, RUN_PREFIX, job_key
 from duecourse.stores.table import Delete, Set, Table, Update
@@ -99,6 +100,15 @@ def test_report_is_delivered_by_a_notice_with_its_text_and_its_numbers(scheduler
     made = report(scheduler)
     (notice,) = told(scheduler)
     assert (notice["cause"], notice["text"], notice["report"]) == ("report", made["text"], made)
+
+
+def test_report_can_be_requested_with_all_other_notices() -> None:
+    scheduler = Scheduler("2026-01-01T08:00:00Z")
+    scheduler.client.create_job({"id": "tell", "schedule": None, "target": HTTP})
+    causes = [cause.value for cause in NoticeCause if cause is not NoticeCause.TEST]
+    reporting(scheduler, notify=[{"on": causes, "to": {"job": "tell"}}], finish_by="09:00")
+    (rule,) = scheduler.client.get_job("morning").notify
+    assert list(rule.on) == causes
 
 
 def test_report_is_not_replaced_by_a_digest(scheduler: Scheduler) -> None:
