@@ -266,7 +266,10 @@ def test_report_says_that_jobs_are_gone_since_the_last_one(scheduler: Scheduler)
     scheduler.client.delete_job("gone")
     made = report(scheduler, "2026-01-03T08:00:00Z")
     assert (made["jobs"], made["jobs_before"]) == (1, 2)
-    assert "1 jobs have the tags, 2 had them in the last report." in made["text"]
+    assert "1 job has this tag, 2 had it in the last report." in made["text"]
+    scheduler.client.delete_job("invoice")
+    made = report(scheduler, "2026-01-04T08:00:00Z")
+    assert made["text"].endswith(": no job has this tag, 1 had it in the last report.")
 
 
 def test_report_counts_catch_up_runs_and_occurrences_missed_in_an_outage(scheduler: Scheduler) -> None:
@@ -315,13 +318,14 @@ def test_report_says_which_jobs_it_did_not_examine(scheduler: Scheduler) -> None
     assert (made["jobs"], made["not_examined_jobs"], made["complete"]) == (6, 3, False)
     assert made["not_examined"] == {"above 80 occurrences": 1, "above 4 jobs": 2}
     assert (made["first_not_examined"], made["due"]) == ("job-1a", 72)
-    assert "Not examined: 3 of 6 jobs (above 80 occurrences 1, above 4 jobs 2; the first is job-1a)." in made["text"]
+    assert "Not examined: 3 of 6 jobs (above 80 occurrences: 1, above 4 jobs: 2; the first is job-1a)." in made["text"]
 
 
 def test_report_without_time_examines_nothing_and_says_so(scheduler: Scheduler) -> None:
     hourly(scheduler)
     made = maker(scheduler)(asked(seconds=0), scheduler.now.timestamp() + 30, Report())["report"]
     assert (made["not_examined"], made["complete"], made["due"]) == ({"no time left": 1}, False, 0)
+    assert made["text"].endswith("Not examined: 1 of 1 job (no time left: 1; the first is invoice).")
 
 
 def test_report_does_not_read_more_manual_runs_than_its_bound(scheduler: Scheduler) -> None:

@@ -327,8 +327,14 @@ class Summary:
         request, whole = self.request, self.whole
         window = f"{', '.join(request.tags)}, {to_iso(request.begin)} to {to_iso(request.end)}"
         if not self.jobs:
-            return f"{window}: no job has {'this tag' if len(request.tags) == 1 else 'one of these tags'}."
+            return f"{window}: {self._having('no job has')}."
         return f"{window}: {', '.join(self._counts())}.{''.join(f' {each}.' for each in self._remarks(whole))}"
+
+    def _having(self, who: str) -> str:
+        """Return how many jobs have the tags, and how many had them before if these were more."""
+        tags, it = ("this tag", "it") if len(self.request.tags) == 1 else ("one of these tags", "one")
+        before = self.before or 0
+        return f"{who} {tags}" + (f", {before} had {it} in the last report" if before > self.jobs else "")
 
     def _counts(self) -> Iterator[str]:
         whole = self.whole
@@ -351,8 +357,8 @@ class Summary:
             yield f"{whole.doubled} ran twice"
 
     def _remarks(self, whole: Tally) -> Iterator[str]:
-        if self.before is not None and self.before > self.jobs:
-            yield f"{self.jobs} jobs have the tags, {self.before} had them in the last report"
+        if self.before is not None and self.before > self.jobs and not self.more:
+            yield self._having("1 job has" if self.jobs == 1 else f"{self.jobs} jobs have")
         if self.not_derived:
             job_id, reason, until = self.not_derived[0]
             since = "" if until is None else f" until {to_iso(until)}"
@@ -360,12 +366,16 @@ class Summary:
             yield f"Only recorded runs are counted for {job_id} ({reason}{since}){others}"
         if self.left_out or self.more:
             reasons = Counter(reason for _, reason in self.left_out)
-            why = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+            why = ", ".join(f"{reason}: {count}" for reason, count in reasons.items())
             first = f" ({why}; the first is {self.left_out[0][0]})" if self.left_out else ""
-            of = f"{'more than ' if self.more else ''}{self.jobs}"
-            yield f"Not examined: {len(self.left_out)} of {of} jobs{first}"
+            of = f"more than {self.jobs} jobs" if self.more else _jobs(self.jobs)
+            yield f"Not examined: {len(self.left_out)} of {of}{first}"
         if self.complete and not whole.due:
-            yield f"Nothing was due in {self.jobs} job{'' if self.jobs == 1 else 's'}"
+            yield f"Nothing was due in {_jobs(self.jobs)}"
+
+
+def _jobs(count: int) -> str:
+    return f"{count} job{'' if count == 1 else 's'}"
 
 
 def _most(skipped: Mapping[str, int]) -> dict[str, int]:
