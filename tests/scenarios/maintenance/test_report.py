@@ -259,6 +259,30 @@ def test_report_names_a_job_whose_schedule_changed_and_counts_its_recorded_runs(
     assert "Only recorded runs are counted for invoice (changed until 2026-01-01T18:00:00Z)." in made["text"]
 
 
+def test_report_names_a_job_that_was_deleted_and_created_again(scheduler: Scheduler) -> None:
+    """A lost occurrence of the deleted job is not known."""
+    hourly(scheduler)
+    scheduler.advance_to("2026-01-01T18:00:00Z")
+    lose(scheduler, "invoice.20260101T173000Z")
+    scheduler.client.delete_job("invoice")
+    scheduler.advance_to("2026-01-01T20:10:00Z")
+    hourly(scheduler)
+    made = report(scheduler)
+    assert counts(made) == {"due": 21, "ran": 21}
+    assert (made["complete"], made["not_derived"]) == (
+        False,
+        [{"job_id": "invoice", "reason": "created again", "until": "2026-01-01T20:10:00Z"}],
+    )
+    assert report(scheduler, "2026-01-03T08:00:00Z")["complete"] is True
+
+
+def test_report_about_a_new_job_is_complete(scheduler: Scheduler) -> None:
+    scheduler.advance_to("2026-01-01T18:00:00Z")
+    hourly(scheduler)
+    assert (made := report(scheduler))["complete"] is True
+    assert counts(made) == {"due": 14, "ran": 14}
+
+
 def test_report_says_that_jobs_are_gone_since_the_last_one(scheduler: Scheduler) -> None:
     hourly(scheduler)
     hourly(scheduler, "gone")
