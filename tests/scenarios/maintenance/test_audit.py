@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from duecourse.cli.tenants.suspending import suspend
 from duecourse.domain.jobs.job import Backoff, Job, JobState, MissedMode, MissedPolicy, Overlap, RetryPolicy
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
@@ -19,6 +20,7 @@ from tests.support.audited import HOUR, AuditedWorld
 from tests.support.jobs import NOON, job
 from tests.support.runs import run
 from tests.support.tables import Tables
+from tests.support.tenants import place
 from tests.support.world import ANNA, Killed, dying
 
 BUSY = Depth(waiting=3, in_flight=1, delayed=20)
@@ -48,6 +50,15 @@ def test_audit_finds_a_deleted_record_once(world: AuditedWorld) -> None:
     )
     assert world.findings("lost") == [("tick-tock", 1500, 1500, 1)]
     assert world.audit().counts == {}
+
+
+def test_audit_leaves_out_the_jobs_of_a_suspended_tenant(world: AuditedWorld, tables: Tables) -> None:
+    """Their occurrences get their records after the resume."""
+    world.add(job("rate(5 minutes)", overlap=Overlap.ALLOW))
+    world.until(NOON + 600)
+    suspend(place(tables, world.clock), by="olga", note=None)
+    report = world.audit(hour=4)
+    assert (report.counts["OccurrencesAudited"], alarms(report)) == (0, [])
 
 
 def test_audit_finds_a_claim_that_skipped_occurrences_without_sending_them(world: AuditedWorld) -> None:

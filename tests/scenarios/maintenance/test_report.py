@@ -7,6 +7,7 @@ import pytest
 
 from duecourse.client import ApiError
 from duecourse.domain.ids import parse_run_id
+from duecourse.domain.jobs.job import NoticeCause
 from duecourse.domain.maintenance.report import MAX_BYTES
 from duecourse.stores.keys import JOB, RUN_PREFIX, job_key
 from duecourse.stores.table import Delete, Set, Table, Update
@@ -99,6 +100,15 @@ def test_report_is_delivered_by_a_notice_with_its_text_and_its_numbers(scheduler
     made = report(scheduler)
     (notice,) = told(scheduler)
     assert (notice["cause"], notice["text"], notice["report"]) == ("report", made["text"], made)
+
+
+def test_report_can_be_requested_with_all_other_notices() -> None:
+    scheduler = Scheduler("2026-01-01T08:00:00Z")
+    scheduler.client.create_job({"id": "tell", "schedule": None, "target": HTTP})
+    causes = [cause.value for cause in NoticeCause if cause is not NoticeCause.TEST]
+    reporting(scheduler, notify=[{"on": causes, "to": {"job": "tell"}}], finish_by="09:00")
+    (rule,) = scheduler.client.get_job("morning").notify
+    assert list(rule.on) == causes
 
 
 def test_report_is_not_replaced_by_a_digest(scheduler: Scheduler) -> None:
@@ -249,6 +259,30 @@ def test_report_names_a_job_whose_schedule_changed_and_counts_its_recorded_runs(
     assert "Only recorded runs are counted for invoice (changed until 2026-01-01T18:00:00Z)." in made["text"]
 
 
+def test_report_names_a_job_that_was_deleted_and_created_again(scheduler: Scheduler) -> None:
+    """A lost occurrence of the deleted job is not known."""
+    hourly(scheduler)
+    scheduler.advance_to("2026-01-01T18:00:00Z")
+    lose(scheduler, "invoice.20260101T173000Z")
+    scheduler.client.delete_job("invoice")
+    scheduler.advance_to("2026-01-01T20:10:00Z")
+    hourly(scheduler)
+    made = report(scheduler)
+    assert counts(made) == {"due": 21, "ran": 21}
+    assert (made["complete"], made["not_derived"]) == (
+        False,
+        [{"job_id": "invoice", "reason": "created again", "until": "2026-01-01T20:10:00Z"}],
+    )
+    assert report(scheduler, "2026-01-03T08:00:00Z")["complete"] is True
+
+
+def test_report_about_a_new_job_is_complete(scheduler: Scheduler) -> None:
+    scheduler.advance_to("2026-01-01T18:00:00Z")
+    hourly(scheduler)
+    assert (made := report(scheduler))["complete"] is True
+    assert counts(made) == {"due": 14, "ran": 14}
+
+
 def test_report_says_that_jobs_are_gone_since_the_last_one(scheduler: Scheduler) -> None:
     hourly(scheduler)
     hourly(scheduler, "gone")
@@ -256,7 +290,10 @@ def test_report_says_that_jobs_are_gone_since_the_last_one(scheduler: Scheduler)
     scheduler.client.delete_job("gone")
     made = report(scheduler, "2026-01-03T08:00:00Z")
     assert (made["jobs"], made["jobs_before"]) == (1, 2)
-    assert "1 jobs have the tags, 2 had them in the last report." in made["text"]
+    assert "1 job has this tag, 2 had it in the last report." in made["text"]
+    scheduler.client.delete_job("invoice")
+    made = report(scheduler, "2026-01-04T08:00:00Z")
+    assert made["text"].endswith(": no job has this tag, 1 had it in the last report.")
 
 
 def test_report_counts_catch_up_runs_and_occurrences_missed_in_an_outage(scheduler: Scheduler) -> None:
@@ -305,13 +342,14 @@ def test_report_says_which_jobs_it_did_not_examine(scheduler: Scheduler) -> None
     assert (made["jobs"], made["not_examined_jobs"], made["complete"]) == (6, 3, False)
     assert made["not_examined"] == {"above 80 occurrences": 1, "above 4 jobs": 2}
     assert (made["first_not_examined"], made["due"]) == ("job-1a", 72)
-    assert "Not examined: 3 of 6 jobs (above 80 occurrences 1, above 4 jobs 2; the first is job-1a)." in made["text"]
+    assert "Not examined: 3 of 6 jobs (above 80 occurrences: 1, above 4 jobs: 2; the first is job-1a)." in made["text"]
 
 
 def test_report_without_time_examines_nothing_and_says_so(scheduler: Scheduler) -> None:
     hourly(scheduler)
     made = maker(scheduler)(asked(seconds=0), scheduler.now.timestamp() + 30, Report())["report"]
     assert (made["not_examined"], made["complete"], made["due"]) == ({"no time left": 1}, False, 0)
+    assert made["text"].endswith("Not examined: 1 of 1 job (no time left: 1; the first is invoice).")
 
 
 def test_report_does_not_read_more_manual_runs_than_its_bound(scheduler: Scheduler) -> None:

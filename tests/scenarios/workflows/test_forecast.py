@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from duecourse.client import ApiError
 from duecourse.domain.ids import to_basic
 from duecourse.domain.jobs.job import Completion, NoticeCause, NotifyRule, NotifyTarget, Overlap
 from duecourse.domain.runs.states import RunState
@@ -182,6 +183,24 @@ def test_forecast_of_a_job_without_steps_is_a_path_of_one_step(scheduler: Schedu
     to(scheduler, 5, "02:01:00")
     (notice,) = told(scheduler)
     assert notice["critical_path"] == [{"id": "import", "job_id": "import", "p90_seconds": 1200.0, "samples": 4}]
+
+
+def test_forecast_of_a_job_without_a_deadline_for_its_end_is_refused(scheduler: Scheduler) -> None:
+    """Its runs would never be forecast."""
+    job = {"id": "import", "schedule": "0 2 * * *", "target": HTTP}
+    rule = {"on": ["at_risk"], "to": {"job": "tell"}}
+    with pytest.raises(ApiError) as refused:
+        scheduler.client.create_job(job | {"notify": [rule], "start_within_seconds": 60})
+    assert [(each.where, each.detail) for each in refused.value.faults] == [
+        (
+            "notify",
+            "contains at_risk, but the job has no deadline for its end; set finish_by, or remove at_risk",
+        )
+    ]
+    scheduler.client.create_job(job | {"notify": [rule], "finish_by": 60})
+    with pytest.raises(ApiError):
+        scheduler.client.patch_job("import", {"finish_by": None})
+    scheduler.client.patch_job("import", {"finish_by": None, "notify": []})
 
 
 @pytest.mark.parametrize(

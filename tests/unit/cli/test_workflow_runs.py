@@ -103,6 +103,9 @@ def test_cli_forecast_has_the_predicted_end_the_reason_and_the_critical_path() -
 
 def test_cli_forecast_leaves_room_for_the_steps_on_a_terminal_of_80_columns() -> None:
     lines = workflow_run_text(MANY, 80, 20, FORECAST).plain.splitlines()
-    assert max(map(len, lines[4:])) <= 80
+    assert max(map(len, lines)) <= 80
     assert lines[2].startswith("predicted end")
-    assert lines[3].startswith("critical path")
+    assert " ".join(lines[2:4]).endswith(FORECAST.reason)
+    assert lines[4].startswith("critical path")
+    nearly = workflow_run_text(MANY, 80, len(MANY.jobs) + 6, FORECAST).plain.splitlines()
+    assert nearly[8].startswith("step-60"), "the forecast takes five lines"

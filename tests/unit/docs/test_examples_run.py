@@ -66,10 +66,10 @@ def test_documentation_examples_are_created_and_run(document: dict[str, Any]) ->
         scheduler.advance(seconds=5)
         run = scheduler.client.get_run(run_id)
         if run.state == "WAITING":
-            waiting = scheduler.calls[-1]
-            assert waiting.callback_token is not None
-            scheduler.client.complete_run(waiting.run_id, token=waiting.callback_token)
-            scheduler.advance(seconds=2)
+            call = scheduler.calls[-1]  # of the run, or of a step of it
+            assert call.callback_token is not None
+            scheduler.client.complete_run(call.run_id, token=call.callback_token)
+            scheduler.advance(seconds=5)
             run = scheduler.client.get_run(run_id)
         assert (run.state, run.error) == ("SUCCEEDED", None)
         if "jobs" in document:

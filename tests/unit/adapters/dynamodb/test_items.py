@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.wire.capacity import item_bytes, write_units
 from duecourse.domain.ids import RunIdentity
-from duecourse.domain.jobs.job import Lane, Overlap, RetryPolicy
+from duecourse.domain.jobs.job import Definition, Job, JobDefinition, JobState, Lane, Overlap, Reservation, RetryPolicy
 from duecourse.domain.runs.states import (
     PARTS,
     STATES,
@@ -54,6 +54,40 @@ def test_dynamodb_items_of_a_job_omit_fields_with_their_default() -> None:
         "schedule": {"expression": "0 3 * * *", "anchor": int(NOON)},
         "target": {"type": "http", "url": "https://example.com/r"},
     }
+
+
+OF_JOB: dict[str, Any] = {
+    "generation": 3,
+    "state": JobState.PAUSED,
+    "paused_at": NOON + 1,
+    "paused_because": "the bank is down",
+    "paused_by": "ann",
+    "paused_with": "bulk",
+    "paused_until": int(NOON) + 60,
+    "resumed_at": NOON + 2,
+    "revision": 4,
+    "seated": True,
+    "earlier": (Definition(1, NOON),),
+    "workflow": "nightly",
+    "claimed_at": NOON + 3,
+    "reserved": Reservation("x", NOON + 4),
+    "expires_at": int(NOON) + 90,
+    "created_by": "bob",
+    "suspended_at": NOON + 5,
+    "failing": "tick-tock.20261121T120000Z",
+    "shadow_since": NOON + 6,
+    "waits": True,
+}
+"""The fields of a job that are not in its definition, with other values than their defaults."""
+
+
+def test_dynamodb_items_of_a_job_without_its_payload_have_all_its_other_fields() -> None:
+    required = {"tenant", "id", "created_at", "updated_at", "changed_at", "created_generation"}
+    assert {each.name for each in fields(Job)} - {each.name for each in fields(JobDefinition)} == required | {*OF_JOB}
+    made = replace(job("0 3 * * *", payload={"rows": 3}), **OF_JOB)
+    item, _ = job_item.to_item(made)
+    read = {name: value for name, value in item.items() if name in job_item.WITHOUT_PAYLOAD}
+    assert job_item.from_item(read) == replace(made, payload=None)
 
 
 def test_dynamodb_items_of_a_job_keep_a_number_as_it_was_posted() -> None:

@@ -102,6 +102,27 @@ def test_report_always_fits_into_a_record(jobs: list[str], tags: list[str], skip
     assert "\n" not in document["text"]
 
 
+def test_report_with_the_longest_names_fits_into_a_record_and_says_that_it_is_incomplete() -> None:
+    tags, jobs = tuple(f"{number}" * 64 for number in range(5)), [f"{number}" * 64 for number in range(9)]
+    made = Summary(replace(REQUEST, tags=tags, begin=1_700_000_000), jobs=20_000, more=True, before=10**6)
+    reasons = {f"{number}" * 32: 10**6 for number in range(7)}
+    unknown = dict.fromkeys(("changed", "unclear", "expired", "deleted"), 10**6)
+    counts = dict.fromkeys(("due", "ran", "caught_up", "doubled", "dead", "active"), 10**7)
+    for job_id in jobs:
+        lost = (OccurrenceRange(1_700_000_000, 1_700_000_060, 10**6),)
+        made.add(job_id, Tally(**counts, skipped=reasons, unknown=unknown, missing=lost))
+        made.not_derived.append((job_id, "created again", 1_700_000_000))
+    for reason in ("above 50000 occurrences", "too many other runs", "unreadable", "no time left", "just deleted"):
+        made.leave_out(jobs, reason)
+    document = made.document()
+    assert len(orjson.dumps(document)) <= MAX_BYTES
+    assert document["skipped"] == {"0" * 32: 9 * 10**6, "others": 54 * 10**6}
+    assert document["not_examined"] == {"above 50000 occurrences": 9, "others": 36}
+    assert "9000000 missing, 36000000 unknown" in document["text"]
+    assert f"Only recorded runs are counted for {'0' * 64}" in document["text"]
+    assert "Not examined: 45 of more than 20000 jobs (above 50000 occurrences: 9, others: 36;" in document["text"]
+
+
 @pytest.mark.parametrize(
     ("occurrence", "through", "hours", "begin", "end"),
     [

@@ -252,6 +252,12 @@ def test_forecast_notice_names_the_same_event_at_every_forecast_since_the_start(
     )
 
 
+def test_forecast_notice_says_that_the_end_is_a_lower_bound() -> None:
+    view = seen(chain("a", "b"))
+    notice = at_risk_notice(view.run, at_risk_job(), forecast(view, {0: TEN}, by(300), BEGIN))
+    assert "is predicted to end at 2026-11-21T12:10:00Z at the earliest, after its deadline" in notice.text
+
+
 def test_forecast_notice_of_a_long_path_is_short() -> None:
     names = [f"s{number}" for number in range(100)]
     view = seen(chain(*names))

@@ -108,6 +108,9 @@ _DEFINITION = tuple(field.name for field in fields(JobDefinition) if field.name 
 _PLAIN = tuple(field.name for field in fields(Job) if field.name not in _ASKED | {"id", "earlier", "reserved"})
 """The fields that are attributes of the same names."""
 
+WITHOUT_PAYLOAD = ("PK", "SK", *_PLAIN, "job_id", "earlier", "reserved_by", "reserved_until", "definition")
+"""The attributes of a job's item from which `from_item` reads all fields except the payload."""
+
 
 class JobMissingError(ValueError):
     """The job of an item was deleted before its payload was read, or has not been created yet."""

@@ -94,10 +94,6 @@ FINDINGS_KEPT_SECONDS = 30 * DAY_SECONDS
 """How long findings, turns and the figures of tenants are kept, in seconds."""
 
 _TURN = ("segment", "segments", "low", "high", "done")
-_WITHOUT_PAYLOAD = (
-    "PK", "SK", "tenant", "job_id", "state", "generation", "created_generation", "created_at", "updated_at",
-    "changed_at", "paused_at", "resumed_at", "revision", "seated", "definition",
-)  # fmt: skip
 
 
 class AuditStore(ScanStore):
@@ -107,7 +103,7 @@ class AuditStore(ScanStore):
         """Return the next page of a segment's jobs, without their payloads. Jobs that cannot be read are logged and
         left out. May be stale.
         """
-        items, following = self._scan(start, equal("SK", JOB), _WITHOUT_PAYLOAD, part=segment, parts=segments)
+        items, following = self._scan(start, equal("SK", JOB), job_item.WITHOUT_PAYLOAD, part=segment, parts=segments)
         found: list[Job | None] = [readable(job_item.from_item, item) for item in items]
         return Listed([job for job in found if job is not None], following)
 

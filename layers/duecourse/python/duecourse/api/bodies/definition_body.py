@@ -319,6 +319,13 @@ class JobBody(_Job):
 
     model_config = ConfigDict(defer_build=False, json_schema_extra=_target_or_task)
 
+    @field_validator("notify", check_fields=False)
+    @classmethod
+    def _has_what_is_at_risk(cls, notify: list[Any], info: ValidationInfo) -> list[Any]:
+        if info.data.get("finish_by", "") is None and any("at_risk" in rule.on for rule in notify):
+            raise refuse("contains at_risk, but the job has no deadline for its end; set finish_by, or remove at_risk")
+        return notify
+
     @field_validator("completion", check_fields=False)
     @classmethod
     def _ends_with_its_report(cls, completion: str, info: ValidationInfo) -> str:

@@ -74,7 +74,7 @@ def workflow_run_text(
     """Return the jobs of a workflow's run, each with its state and what it waits for, in lines of this width, with a
     forecast that was read before. If there are more lines than `height`, the most relevant jobs come first.
     """
-    lines: list[Text] = [] if forecast is None else list(forecast_text(forecast).split("\n"))
+    lines: list[Text] = [] if forecast is None else list(forecast_text(forecast).wrap(Console(width=width), width))
     left = None if height is None else height - len(lines)
     shown = table(COLUMNS, _rows(run, left), spare=SPARE, width=width)
     return Text("\n", no_wrap=True).join([_title(run), *lines, shown])

@@ -374,7 +374,7 @@ class NotifyTarget:
 class NotifyRule:
     """Notices that are delivered to one target."""
 
-    on: Annotated[tuple[NoticeCause, ...], MinLen(1), MaxLen(7), Each(Without("test"))]
+    on: Annotated[tuple[NoticeCause, ...], MinLen(1), MaxLen(len(NoticeCause) - 1), Each(Without("test"))]
     to: NotifyTarget
 
 

@@ -278,7 +278,8 @@ class Summary:
 
     def document(self) -> dict[str, Any]:
         """Return the report as JSON of at most MAX_BYTES. Its lists contain only the first entries, fewer if they are
-        long; the counts are those of all.
+        long; the counts are those of all. If the names in the report are still too long, it has fewer reasons, and its
+        text fewer names.
         """
         missing = [
             {"job_id": job_id, "first": to_iso(each.first), "last": to_iso(each.last), "count": each.count}
@@ -290,14 +291,18 @@ class Summary:
         ]
         while True:
             made = self._document(missing, not_derived)
-            if len(orjson.dumps(made)) <= MAX_BYTES or not (missing or not_derived):
+            if len(orjson.dumps(made)) <= MAX_BYTES:
                 return made
+            if not (missing or not_derived):
+                return self._document([], [], short=True)
             (missing if len(missing) >= len(not_derived) else not_derived).pop()
 
-    def _document(self, missing: list[dict[str, Any]], not_derived: list[dict[str, Any]]) -> dict[str, Any]:
+    def _document(
+        self, missing: list[dict[str, Any]], not_derived: list[dict[str, Any]], *, short: bool = False
+    ) -> dict[str, Any]:
         whole, request = self.whole, self.request
         return {
-            "text": self.text(),
+            "text": self.text(short=short),
             "tags": list(request.tags),
             "begin": to_iso(request.begin),
             "end": to_iso(request.end),
@@ -310,39 +315,51 @@ class Summary:
             "ran_twice": whole.doubled,
             "dead": whole.dead,
             "active": whole.active,
-            "skipped": _most(whole.skipped),
+            "skipped": _most(whole.skipped, short=short),
             "missing": whole.missing_count,
             "unknown": dict(whole.unknown),
             "first_missing": missing,
             "not_derived_jobs": len(self.not_derived),
             "not_derived": not_derived,
             "not_examined_jobs": len(self.left_out),
-            "not_examined": dict(Counter(reason for _, reason in self.left_out)),
+            "not_examined": self._not_examined(short=short),
             "first_not_examined": self.left_out[0][0] if self.left_out else None,
             "complete": self.complete,
         }
 
-    def text(self) -> str:
-        """Return the report as one line."""
-        request, whole = self.request, self.whole
-        window = f"{', '.join(request.tags)}, {to_iso(request.begin)} to {to_iso(request.end)}"
-        if not self.jobs:
-            return f"{window}: no job has {'this tag' if len(request.tags) == 1 else 'one of these tags'}."
-        return f"{window}: {', '.join(self._counts())}.{''.join(f' {each}.' for each in self._remarks(whole))}"
+    def _not_examined(self, *, short: bool) -> dict[str, int]:
+        reasons = Counter(reason for _, reason in self.left_out)
+        return _most(reasons, short=True) if short else dict(reasons)
 
-    def _counts(self) -> Iterator[str]:
-        whole = self.whole
+    def text(self, *, short: bool = False) -> str:
+        """Return the report as one line. A `short` line has fewer reasons, and names fewer tags and no missing runs."""
+        request = self.request
+        others = len(request.tags) - 1
+        tags = f"{request.tags[0]} and {others} more" if short and others > 0 else ", ".join(request.tags)
+        window = f"{tags}, {to_iso(request.begin)} to {to_iso(request.end)}"
+        if not self.jobs:
+            return f"{window}: {self._having('no job has')}."
+        return f"{window}: {', '.join(self._counts(short))}.{''.join(f' {each}.' for each in self._remarks(short))}"
+
+    def _having(self, who: str) -> str:
+        """Return how many jobs have the tags, and how many had them before if these were more."""
+        tags, it = ("this tag", "it") if len(self.request.tags) == 1 else ("one of these tags", "one")
+        before = self.before or 0
+        return f"{who} {tags}" + (f", {before} had {it} in the last report" if before > self.jobs else "")
+
+    def _counts(self, short: bool) -> Iterator[str]:
+        whole, shown = self.whole, 0 if short else _NAMED
         yield f"{whole.due} due"
         yield f"{whole.ran} ran" + (f" ({whole.caught_up} in catch-up runs)" if whole.caught_up else "")
         if whole.dead:
             yield f"{whole.dead} dead"
         if whole.active:
             yield f"{whole.active} running or waiting"
-        skipped = _most(whole.skipped)
+        skipped = _most(whole.skipped, short=short)
         why = ", ".join(f"{reason} {count}" for reason, count in skipped.items())
         yield f"{sum(skipped.values())} skipped" + (f" ({why})" if why else "")
-        named = ", ".join(f"{job_id} {to_iso(each.first)}" for job_id, each in self.missing[:_NAMED])
-        more = ", …" if len(self.missing) > _NAMED else ""
+        named = ", ".join(f"{job_id} {to_iso(each.first)}" for job_id, each in self.missing[:shown])
+        more = ", …" if len(self.missing) > shown else ""
         yield f"{whole.missing_count} missing" + (f" ({named}{more})" if named else "")
         if whole.unknown:
             why = ", ".join(f"{reason} {count}" for reason, count in whole.unknown.items())
@@ -350,30 +367,33 @@ class Summary:
         if whole.doubled:
             yield f"{whole.doubled} ran twice"
 
-    def _remarks(self, whole: Tally) -> Iterator[str]:
-        if self.before is not None and self.before > self.jobs:
-            yield f"{self.jobs} jobs have the tags, {self.before} had them in the last report"
+    def _remarks(self, short: bool) -> Iterator[str]:
+        if self.before is not None and self.before > self.jobs and not self.more:
+            yield self._having("1 job has" if self.jobs == 1 else f"{self.jobs} jobs have")
         if self.not_derived:
             job_id, reason, until = self.not_derived[0]
             since = "" if until is None else f" until {to_iso(until)}"
             others = f" and {len(self.not_derived) - 1} more" if len(self.not_derived) > 1 else ""
             yield f"Only recorded runs are counted for {job_id} ({reason}{since}){others}"
         if self.left_out or self.more:
-            reasons = Counter(reason for _, reason in self.left_out)
-            why = ", ".join(f"{reason} {count}" for reason, count in reasons.items())
+            why = ", ".join(f"{reason}: {count}" for reason, count in self._not_examined(short=short).items())
             first = f" ({why}; the first is {self.left_out[0][0]})" if self.left_out else ""
-            of = f"{'more than ' if self.more else ''}{self.jobs}"
-            yield f"Not examined: {len(self.left_out)} of {of} jobs{first}"
-        if self.complete and not whole.due:
-            yield f"Nothing was due in {self.jobs} job{'' if self.jobs == 1 else 's'}"
+            of = f"more than {self.jobs} jobs" if self.more else _jobs(self.jobs)
+            yield f"Not examined: {len(self.left_out)} of {of}{first}"
+        if self.complete and not self.whole.due:
+            yield f"Nothing was due in {_jobs(self.jobs)}"
 
 
-def _most(skipped: Mapping[str, int]) -> dict[str, int]:
+def _jobs(count: int) -> str:
+    return f"{count} job{'' if count == 1 else 's'}"
+
+
+def _most(reasons: Mapping[str, int], *, short: bool) -> dict[str, int]:
     """Return the most frequent reasons with their counts, and the sum of the others."""
-    ordered = sorted(skipped.items(), key=lambda each: (-each[1], each[0]))
-    if len(ordered) <= _REASONS:
+    ordered, most = sorted(reasons.items(), key=lambda each: (-each[1], each[0])), 1 if short else _REASONS
+    if len(ordered) <= most:
         return dict(ordered)
-    return dict(ordered[:_REASONS]) | {"others": sum(count for _, count in ordered[_REASONS:])}
+    return dict(ordered[:most]) | {"others": sum(count for _, count in ordered[most:])}
 
 
 def answer_of(made: Summary) -> dict[str, Any]:

@@ -406,7 +406,7 @@ def at_risk_notice(run: Run, job: Job, found: Forecast) -> Notice:
         "critical_path_steps": len(found.path),
         "unknown_steps": list(found.unknown[:NAMED_STEPS]),
     }
-    end = f"{'at the earliest ' if found.is_lower_bound else ''}at {facts['predicted_end']}"
+    end = f"at {facts['predicted_end']}{' at the earliest' if found.is_lower_bound else ''}"
     text = (
         f"Run {run.name} of {job.id} is predicted to end {end}, after its deadline {facts['deadline_at']}. "
         f"Critical path: {_shown(found.path)}"

@@ -217,6 +217,7 @@ class _Making:
         self._charge(-(-len(missing) // EXPLAINED_A_REQUEST))
         explained = dict(zip((one.plan.job.id for one in missing), self._explained(missing), strict=True))
         for one in compared:
+            made.not_derived += [(one.plan.job.id, "created again", one.plan.since)] if one.again else []
             if one.tally is None:
                 made.leave_out([one.plan.job.id], one.problem)
                 continue
@@ -271,6 +272,9 @@ class _Making:
         if records is None:
             return _Compared(plan, read=most, problem="too many other runs")
         occurrences, read = job.occurrences(), len(records)
+        # A deleted job had the same id. Its other occurrences are not known. (A quarantined job is already noted.)
+        again = plan.since < self.request.end - 1 and int(job.created_at) == int(job.changed_at)
+        again &= any(each.occurrence <= int(job.created_at) and not each.backfilled for each in records)
         if plan.since > low:
             run, _ = self.uses.classify.covering(job, low + 1)
             records += [] if run is None else [recorded(run)]
@@ -287,7 +291,7 @@ class _Making:
                 break
             records.append(recorded(run))
         served = max((record.due for record in records if record.ran and record.lane is job.lane), default=0)
-        return _Compared(plan, found, served, read)
+        return _Compared(plan, found, served, read, again=again)
 
     def _explained(self, missing: Sequence[_Compared]) -> list[Tally | None]:
         """Return the tallies after the missing occurrences were explained; None for items that cannot be read."""
@@ -308,8 +312,8 @@ class _Making:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """The comparison of a job. `served`: as in ComparedJob. `read`: the number of records read. Without a `tally`, the
-    job was not examined because of `problem`.
+    """The comparison of a job. `served`: as in ComparedJob. `read`: the number of records read. `again`: the job was
+    created again in the window. Without a `tally`, the job was not examined because of `problem`.
     """
 
     plan: _Plan
@@ -317,3 +321,4 @@ class _Compared:
     served: int = 0
     read: int = 0
     problem: str = ""
+    again: bool = False
