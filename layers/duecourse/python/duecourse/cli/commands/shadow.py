@@ -187,6 +187,8 @@ def _lines(each: Shadow, *, whole: bool) -> Iterator[str]:
         said = f"no ping since {at(each.begin)} ({each.before_first_ping:,} occurrences)"
         yield f"{each.job_id}: {said}; the old scheduler is probably not connected"
         return
+    if each.status == "waits":
+        yield f"{each.job_id}: no occurrence since {at(each.begin)} could be compared yet"
     if each.before_first_ping:
         first = "" if each.first_ping_at is None else f" at {at(each.first_ping_at)}"
         yield f"{each.job_id}: {each.before_first_ping:,} occurrences before the first ping{first} are not compared"
