@@ -78,6 +78,10 @@ def test_shadow_report_of_a_job_that_is_none_says_so(run: Run, tmp_path: Path) -
     found = run("shadow", "report", "plain")
     assert (found.exit_code, "plain is not a shadow of another scheduler" in found.output) == (1, True)
     assert run("shadow", "promote").exit_code == 2
+    for command in ("report", "promote"):
+        both = run("shadow", command, "plain", "--tag", "billing")
+        assert (both.exit_code, "--tag cannot be combined with jobs" in both.output) == (2, True)
+    assert "there are no shadow jobs with the tag billing" in run("shadow", "report", "--tag", "billing").output
     unknown = run("shadow", "promote", "unknown", "--yes")
     assert (unknown.exit_code, 'There is no job "unknown"' in unknown.output) == (3, True)
 
