@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from duecourse.client import ApiError
+from duecourse.domain.jobs.calendars import pause_of
+from duecourse.domain.jobs.cursor import PlannedResume
+from duecourse.domain.jobs.job import JobState
 from duecourse.domain.jobs.shadow import MAX_IN_HOUR, ShadowPing, ShadowStatus, hour_of
 from duecourse.testing import Scheduler
 from duecourse.testing.faults import around, before, failing, lost
@@ -73,7 +76,11 @@ def test_shadow_promotion_can_be_repeated(scheduler: Scheduler) -> None:
 
 @pytest.mark.parametrize(
     ("hours", "more", "said"),
-    [(0, 0, "no ping of the other scheduler has arrived"), (2, 3, "3 occurrences without a ping and 0 pings")],
+    [
+        (0, 0, "could be compared yet"),
+        (0, 3, "no ping of the other scheduler has arrived"),
+        (2, 3, "3 occurrences without a ping and 0 pings"),
+    ],
 )
 def test_shadow_job_that_does_not_agree_is_promoted_only_with_force(
     scheduler: Scheduler, hours: int, more: int, said: str
@@ -199,7 +206,8 @@ def test_shadow_pings_of_a_deleted_job_are_not_in_the_report_of_the_next_one(sch
         scheduler.client.ping_job("hourly")
     scheduler.advance(minutes=10)
     shadowed(scheduler)
-    assert scheduler.client.get_shadow_report("hourly").status == "no_pings"
+    report = scheduler.client.get_shadow_report("hourly")
+    assert (report.status, report.pings) == ("waits", 0)
 
 
 def test_shadow_report_after_days_knows_that_pings_had_begun(scheduler: Scheduler) -> None:
@@ -220,6 +228,17 @@ def test_shadow_pings_of_an_hour_are_limited(world: World) -> None:
     world.api.shadows.ping("default", "tick-tock", hour)
     with pytest.raises(HourFullError):
         world.api.shadows.ping("default", "tick-tock", hour + 3599)
+
+
+def test_shadow_job_of_each_month_is_promoted_with_more_days(scheduler: Scheduler) -> None:
+    """A week after its occurrence, seven days have nothing to compare: the old scheduler is connected nevertheless."""
+    shadowed(scheduler, schedule="0 13 26 * *")
+    pinged_for(scheduler, 1)
+    scheduler.advance(days=9)
+    assert scheduler.client.get_shadow_report("hourly").status == "waits"
+    with pytest.raises(ApiError, match="could be compared yet; wait for the next one, set more days, or set force"):
+        scheduler.client.promote_job("hourly")
+    assert scheduler.client.promote_job("hourly", days=35).state == "ACTIVE"
 
 
 # Faults.
@@ -278,6 +297,25 @@ def test_shadow_job_that_changes_after_its_report_is_not_promoted(world: World) 
     world.jobs = jobs
     world.until(NOON + 240)
     assert world.caller.runs == []
+
+
+def test_shadow_promotion_after_a_faster_one_changes_nothing(world: World) -> None:
+    """Neither does it end the planned pause of the job."""
+    a_shadow(world)
+    start = int(world.clock.now()) + 3600
+    pause = PlannedResume(start + 3600, catch_up=False)
+    jobs = world.jobs
+
+    def promote_first() -> None:
+        world.jobs = jobs
+        assert promoted(world)
+        world.api.pausing.pause("default", "tick-tock", start=start, end=pause)
+
+    world.jobs = around(jobs, get_cursor=before(promote_first, times=1))
+    assert not promoted(world)
+    found = world.jobs.get("default", "tick-tock")
+    assert found is not None
+    assert (found.state, pause_of(found.exclude) is None) == (JobState.ACTIVE, False)
 
 
 def test_shadow_ping_whose_response_is_lost_is_stored_once(world: World) -> None:

@@ -1,5 +1,6 @@
 """The comparison of a shadow job's occurrences with the pings of another scheduler."""
 
+import tracemalloc
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -17,6 +18,7 @@ from duecourse.domain.jobs.shadow import (
     MAX_ROWS,
     Disagreement,
     DisagreementKind,
+    Period,
     Pings,
     ShadowPing,
     ShadowReport,
@@ -225,3 +227,73 @@ def test_shadow_each_ping_and_each_occurrence_is_counted_once(hit: list[int], mo
     found = report("*/5 * * * *", pings, now=now)
     assert found.agreed + found.missing + found.before_first_ping == 24
     assert (found.agreed + found.extra, found.undecided) == (len(pings), 0)
+
+
+def test_shadow_without_an_occurrence_in_the_period_does_not_blame_the_connection() -> None:
+    """A job of each month has no occurrence in most weeks, so no ping was expected."""
+    found = report("0 3 1 * *", [], now=T0 + 8 * DAY, days=7)
+    assert (found.status, counts(found)) == (ShadowStatus.WAITS, {})
+    recent = report("0 * * * *", [], now=T0 + HOUR + 10)
+    assert (recent.status, counts(recent)) == (ShadowStatus.WAITS, {"undecided": 1})
+
+
+def test_shadow_whose_pings_ended_before_the_period_disagrees() -> None:
+    period = period_of(job("0 * * * *"), days=1, tolerance=120, now=T0 + 5 * DAY + 10 * MINUTE)
+    found = compare(period, Pings(earlier=True), tolerance=120)
+    assert (found.status, counts(found)) == (ShadowStatus.DISAGREES, {"missing": 24})
+    assert found.first_ping is None
+
+
+def test_shadow_report_of_more_days_covers_at_least_as_much() -> None:
+    now = T0 + 60 * DAY
+    week, all_days = (period_of(job("* * * * *"), days=days, tolerance=120, now=now) for days in (7, 35))
+    assert week.complete
+    assert not all_days.complete
+    assert all_days.begin <= week.begin
+    assert len(all_days.occurrences) <= MAX_OCCURRENCES
+
+
+def nearest_first(occurrences: Sequence[int], positions: Sequence[int], early: int, late: int) -> dict[int, int]:
+    """Pair the occurrences and pings by looking at all pairs."""
+    near = sorted(
+        (abs(position - at), place, index)
+        for place, at in enumerate(occurrences)
+        for index, position in enumerate(positions)
+        if -early <= position - at <= late
+    )
+    pairs: dict[int, int] = {}
+    for _, place, index in near:
+        if place not in pairs and index not in pairs.values():
+            pairs[place] = index
+    return pairs
+
+
+@given(
+    st.lists(st.integers(0, 60), unique=True, max_size=12),
+    st.lists(st.integers(0, 60), unique=True, max_size=12),
+    st.integers(0, 30),
+    st.integers(0, 40),
+)
+def test_shadow_pairs_are_the_nearest_ones(first: list[int], second: list[int], early: int, more: int) -> None:
+    occurrences, positions = [T0 + each for each in sorted(first)], [T0 + each for each in sorted(second)]
+    period = Period(T0 - DAY, T0 + DAY, tuple(occurrences), complete=True)
+    pings = Pings(tuple(ShadowPing(each, each) for each in positions))
+    found = compare(period, pings, tolerance=early, late=more)
+    pairs = nearest_first(occurrences, positions, early, early + more)
+    assert found.agreed == len(pairs)
+    lateness = [positions[index] - occurrences[place] for place, index in pairs.items()]
+    assert (found.lateness.most if found.lateness else None) == max(lateness, default=None)
+
+
+def test_shadow_report_with_a_large_tolerance_needs_little_memory() -> None:
+    now = T0 + 8 * DAY
+    period = period_of(job("* * * * *"), days=7, tolerance=3600, now=now)
+    pings = Pings(tuple(ShadowPing(at + 2, at + 2) for at in period.occurrences))
+    tracemalloc.start()
+    try:
+        found = compare(period, pings, tolerance=3600)
+        used = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.status is ShadowStatus.AGREES
+    assert used < 20_000_000

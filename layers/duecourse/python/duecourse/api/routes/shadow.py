@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from duecourse.api.answers import Count, JobId, Millisecond, Second
 from duecourse.api.api import Answer, Api, route
 from duecourse.api.bodies.job_answer import JobAnswer
-from duecourse.api.bodies.models import Body
+from duecourse.api.bodies.models import Body, Whole
 from duecourse.api.bodies.validation import read_body
 from duecourse.api.problems import Problem, bad_parameter
 from duecourse.api.query import Query, instant_parameter, number_parameter
@@ -46,8 +46,8 @@ class PingQuery(Query):
         int | None,
         instant_parameter(
             "PingOccurrence",
-            "Only for a shadow of another scheduler: the occurrence, or the minute of its start. Without it, the time "
-            "of the arrival counts.",
+            "Only for a shadow of another scheduler: the occurrence, or the time of its start. Without it, the time of "
+            "the arrival counts.",
             "2026-11-21T12:00Z",
         ),
     ] = None
@@ -76,9 +76,12 @@ class ShadowQuery(Query):
 
 
 class PromoteBody(Body):
-    """`force`: promote the job also if its report shows disagreements, or nothing was compared."""
+    """`force`: promote the job also if its report shows disagreements, or nothing was compared. `days`: the number of
+    days before now that the report covers; a job that runs once a month needs more than seven.
+    """
 
     force: bool = False
+    days: Annotated[Whole, Field(ge=1, le=KEPT_DAYS)] = DEFAULT_DAYS
 
 
 class PingLatenessAnswer(TypedDict):
@@ -189,7 +192,7 @@ def promote_job(api: Api, request: Request, parameters: Mapping[str, str]) -> An
     """Promote a shadow job.
 
     The job is then an ordinary job, and runs from its next occurrence on. Earlier occurrences are skipped. The request
-    is rejected if the report of the last seven days shows a disagreement or no agreement, unless `force` is true. A job
+    is rejected if the report of the last `days` shows a disagreement or no agreement, unless `force` is true. A job
     that is not a shadow does not change, so the request can be repeated.
     """
     job_id, expected = job_id_in(parameters), read_expected(request)
@@ -199,6 +202,7 @@ def promote_job(api: Api, request: Request, parameters: Mapping[str, str]) -> An
             request.tenant,
             job_id,
             force=body.force,
+            days=body.days,
             charge=request.budget.charge,
             by=request.principal,
             expected=expected,
@@ -261,7 +265,7 @@ def _not_agreed(job_id: str, report: ShadowReport) -> Problem:
         case ShadowStatus.NO_PINGS:
             found = f"no ping of the other scheduler has arrived since {since}; connect it first"
         case ShadowStatus.WAITS:
-            found = f"no occurrence since {since} could be compared yet; wait for the next one"
+            found = f"no occurrence since {since} could be compared yet; wait for the next one, set more days"
         case ShadowStatus.DISAGREES | ShadowStatus.AGREES:
             counts = f"{report.missing} occurrences without a ping and {report.extra} pings without an occurrence"
             found = f"there are {counts} since {since}; read the report (duecourse shadow report)"

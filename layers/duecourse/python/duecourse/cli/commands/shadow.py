@@ -62,6 +62,7 @@ def report(
     The comparison begins at the last change of the schedule. The exit code is 3 if a job does not agree: if there are
     disagreements, no pings, or nothing to compare yet.
     """
+    _reject_both(job_ids, tag)
     with connected(api, sign) as client:
         found: list[Shadow] = []
         for job_id in _chosen(client, job_ids, tag):
@@ -73,7 +74,7 @@ def report(
     if as_json:
         print_json(Listed(items=[each.document for each in found], next_cursor=None))
     elif not found:
-        say("there are no shadow jobs; create some with duecourse import … --shadow")
+        say(f"{_none(tag)}; create some with duecourse import … --shadow")
     else:
         _print_reports(found, whole=len(job_ids) == 1)
     if any(each.status != "agrees" for each in found):
@@ -84,6 +85,7 @@ def report(
 @click.argument("job_ids", metavar="[JOB]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Promote all shadow jobs that agree.")
 @click.option("--tag", help="With --all: only shadow jobs with this tag.")
+@click.option("--days", type=click.IntRange(1, 35), default=7, show_default=True, help="The number of days to compare.")
 @click.option("--force", is_flag=True, help="Promote also jobs that do not agree, or have no pings.")
 @yes_option
 @named_options
@@ -91,6 +93,7 @@ def promote(
     job_ids: tuple[str, ...],
     everything: bool,
     tag: str | None,
+    days: int,
     force: bool,
     yes: bool,
     api: str | None,
@@ -104,18 +107,29 @@ def promote(
     """
     if everything == bool(job_ids):
         raise UsageError("name the jobs to promote, or use --all")
+    _reject_both(job_ids, tag)
     with connected(api, sign) as client:
         chosen = list(_chosen(client, job_ids, tag))
         if chosen and not yes:
             names = ", ".join(chosen[:SHOWN]) + (f" and {len(chosen) - SHOWN:,} more" if len(chosen) > SHOWN else "")
             confirm(f"Promote {names}?")
-        items = [_promoted(client, job_id, force=force, say=_quiet if as_json else say) for job_id in chosen]
+        items = [_promoted(client, job_id, days=days, force=force, say=_quiet if as_json else say) for job_id in chosen]
     if as_json:
         print_json(PromotedJobs(items=items, next_cursor=None))
     elif not items:
-        say("there are no shadow jobs")
+        say(_none(tag))
     if any(item["error"] is not None for item in items):
         raise SystemExit(NOT_AGREED)
+
+
+def _reject_both(job_ids: Sequence[str], tag: str | None) -> None:
+    """Raise UsageError if jobs and a tag are given: the tag would have no effect."""
+    if job_ids and tag is not None:
+        raise UsageError("--tag cannot be combined with jobs; remove one of them")
+
+
+def _none(tag: str | None) -> str:
+    return "there are no shadow jobs" + ("" if tag is None else plain(f" with the tag {tag}"))
 
 
 def _quiet(_text: str) -> None:
@@ -137,11 +151,11 @@ def _chosen(client: Client, job_ids: Sequence[str], tag: str | None) -> Iterator
             return
 
 
-def _promoted(client: Client, job_id: str, *, force: bool, say: Callable[[str], None]) -> PromotedJob:
+def _promoted(client: Client, job_id: str, *, days: int, force: bool, say: Callable[[str], None]) -> PromotedJob:
     """Promote a job, and say what is stored."""
     try:
         was = patient(partial(client.get_job, job_id)).shadow_since is not None
-        job: Job = patient(partial(client.promote_job, job_id, force=force or None))
+        job: Job = patient(partial(client.promote_job, job_id, days=days, force=force or None))
     except ApiError as error:
         text = plain(str(error.problem.get("detail") or error))
         say(text)
@@ -187,6 +201,9 @@ def _lines(each: Shadow, *, whole: bool) -> Iterator[str]:
         said = f"no ping since {at(each.begin)} ({each.before_first_ping:,} occurrences)"
         yield f"{each.job_id}: {said}; the old scheduler is probably not connected"
         return
+    if each.status == "waits":
+        said = f"no occurrence since {at(each.begin)} could be compared yet"
+        yield f"{each.job_id}: {said}; more --days include earlier ones"
     if each.before_first_ping:
         first = "" if each.first_ping_at is None else f" at {at(each.first_ping_at)}"
         yield f"{each.job_id}: {each.before_first_ping:,} occurrences before the first ping{first} are not compared"

@@ -8,7 +8,7 @@ from duecourse.cli.imports.entry import Entry
 
 WHERE = {
     "crontab": "set DUECOURSE_API and DUECOURSE_API_KEY above the line, and write this before its command",
-    "systemd": "add this line to [Service], and set DUECOURSE_API and DUECOURSE_API_KEY in its environment",
+    "systemd": "add this line to [Service], with an EnvironmentFile that sets DUECOURSE_API and DUECOURSE_API_KEY",
     "kubernetes": "run this first in the container, with DUECOURSE_API and DUECOURSE_API_KEY in its environment",
     "celery": "run this, or send the same request, when the task starts (task_prerun)",
     "eventbridge": "send this request when the target starts its work",
@@ -28,14 +28,19 @@ def shadowed(entry: Entry, kind: str) -> Entry:
 
 
 def ping_command(job_id: str, kind: str = "") -> str:
-    """Return the shell command that pings a shadow job for the current minute. It never fails and takes at most ten
-    seconds. In a crontab and in a unit of systemd, a percent sign has a meaning.
+    """Return the shell command that pings a shadow job for the present second. It never fails, and takes at most 20
+    seconds; in a crontab, it runs beside the work. The key is not an argument of a process, because all users of a
+    machine see these. In a crontab and in a unit of systemd, a percent sign has a meaning.
+
+    The command names the second, not the minute: a job can start twice in a minute.
     """
-    request = f'"$DUECOURSE_API/key/v1/jobs/{job_id}/ping?occurrence=$(date -u +%FT%RZ)"'
-    command = f'curl -fsS -m 10 -o /dev/null -X POST -H "Authorization: Bearer $DUECOURSE_API_KEY" {request}'
+    request = f'"$DUECOURSE_API/key/v1/jobs/{job_id}/ping?occurrence=$(date -u +%FT%TZ)"'
+    header = 'echo "Authorization: Bearer $DUECOURSE_API_KEY"'
+    tries = "-m 5 --retry 4 --retry-max-time 15"
+    command = f"{header} | curl -fsS {tries} -o /dev/null -X POST -H @- {request}"
     match kind:
         case "crontab":
-            return command.replace("%", r"\%") + ";"
+            return command.replace("%", r"\%") + " &"
         case "systemd":
             return f"ExecStartPre=-/bin/sh -c '{command.replace('%', '%%').replace('$(', '$$(')}'"
         case _:

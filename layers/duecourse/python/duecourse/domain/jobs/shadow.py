@@ -6,10 +6,10 @@ start. A ping belongs to the occurrence that is nearest to it.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from heapq import heappop, heappush
 from statistics import median
 
 from duecourse.domain.instants import DAY_SECONDS
@@ -32,6 +32,9 @@ CLOCK_SECONDS = 5
 
 MAX_OCCURRENCES = 11_000
 """The maximum number of occurrences that a report compares: a job that runs each minute has 10,080 in a week."""
+
+LENGTHENED = 4
+"""How often a period that was halved too far is lengthened again, so that it has nearly MAX_OCCURRENCES."""
 
 HOUR_SECONDS = 3600
 
@@ -86,7 +89,7 @@ class Pings:
 
 class ShadowStatus(StrEnum):
     """The result of a comparison. AGREES: all compared occurrences have a ping, and all pings have an occurrence.
-    WAITS: there are pings, but no occurrence could be compared yet.
+    NO_PINGS: there were occurrences, and no ping has ever arrived. WAITS: no occurrence could be compared yet.
     """
 
     AGREES = "agrees"
@@ -153,11 +156,11 @@ class ShadowReport:
     @property
     def status(self) -> ShadowStatus:
         """The result of the comparison."""
-        if not self.pings:
-            return ShadowStatus.NO_PINGS
         if self.missing or self.extra:
             return ShadowStatus.DISAGREES
-        return ShadowStatus.AGREES if self.agreed else ShadowStatus.WAITS
+        if self.agreed:
+            return ShadowStatus.AGREES
+        return ShadowStatus.NO_PINGS if self.before_first_ping and not self.pings else ShadowStatus.WAITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,19 +198,25 @@ def _asked(job: Job, days: int, now: float) -> int:
 
 
 def period_of(job: Job, *, days: int, tolerance: int, now: float) -> Period:
-    """Return the last `days` before `now` (UTC seconds) as far as the present schedule was in force. It is shortened
-    until it has at most MAX_OCCURRENCES. Raises ScheduleError or ExclusionError.
+    """Return the last `days` before `now` (UTC seconds) as far as the present schedule was in force. If they have more
+    than MAX_OCCURRENCES, the period is shortened to about so many. Raises ScheduleError or ExclusionError.
     """
     end, begin = int(now), _asked(job, days, now)
     asked = begin
     if not job.scheduled:
         return Period(begin, end, (), complete=True)
     occurrences = job.occurrences()
-    while True:
-        found = _between(occurrences, begin - tolerance, end + tolerance)
-        if found is not None:
-            return Period(begin, end, found, complete=begin == asked)
-        begin = end - (end - begin) // 2
+    too_early = asked
+    while (found := _between(occurrences, begin - tolerance, end + tolerance)) is None:
+        too_early, begin = begin, end - (end - begin) // 2
+    for _ in range(LENGTHENED if begin > asked else 0):
+        middle = (too_early + begin) // 2
+        more = _between(occurrences, middle - tolerance, end + tolerance)
+        if more is None:
+            too_early = middle
+        else:
+            begin, found = middle, more
+    return Period(begin, end, found, complete=begin == asked)
 
 
 def _between(occurrences: Occurrences, begin: int, end: int) -> tuple[int, ...] | None:
@@ -228,7 +237,7 @@ def compare(period: Period, pings: Pings, *, tolerance: int, late: int = 0) -> S
     """
     known = [each for each in pings.all if period.begin - tolerance <= each.position <= period.end + CLOCK_SECONDS]
     pairs = _pairs(period.occurrences, [each.position for each in known], tolerance, tolerance + late)
-    first = None if not known else period.begin if pings.earlier else known[0].position
+    first = period.begin if pings.earlier else known[0].position if known else None
     decided = period.end - tolerance - late - CLOCK_SECONDS
     agreed: list[tuple[int, int]] = []
     found: list[Disagreement] = []
@@ -275,20 +284,38 @@ def compare(period: Period, pings: Pings, *, tolerance: int, late: int = 0) -> S
 
 def _pairs(occurrences: Sequence[int], positions: Sequence[int], early: int, late: int) -> dict[int, int]:
     """Return the index of the ping of each occurrence, by the index of the occurrence. Each ping belongs to at most one
-    occurrence; the nearest pairs are found first.
+    occurrence; the nearest pairs are found first, and of these the earliest.
+
+    An element between the two of a pair would be nearer to one of them. So the nearest pair is always a pair of
+    neighbours, and the memory is proportional to the number of elements, even if the tolerance is large.
     """
-    near: list[tuple[int, int, int]] = []
-    for index, position in enumerate(positions):
-        place = bisect_left(occurrences, position - late)
-        while place < len(occurrences) and occurrences[place] <= position + early:
-            near.append((abs(position - occurrences[place]), place, index))
-            place += 1
+    both = [(at, True, place) for place, at in enumerate(occurrences)]
+    row = sorted(both + [(at, False, index) for index, at in enumerate(positions)])
+    before, after = [*range(-1, len(row) - 1)], [*range(1, len(row) + 1)]
+    near: list[tuple[int, int, int, int, int]] = []
+
+    def meet(left: int, right: int) -> None:
+        if left < 0 or right == len(row) or row[left][1] == row[right][1]:
+            return
+        occurrence, ping = (left, right) if row[left][1] else (right, left)
+        if -early <= row[ping][0] - row[occurrence][0] <= late:
+            heappush(near, (row[right][0] - row[left][0], row[occurrence][2], row[ping][2], left, right))
+
+    for place in range(len(row) - 1):
+        meet(place, place + 1)
     pairs: dict[int, int] = {}
     taken = set[int]()
-    for _, place, index in sorted(near):
-        if place not in pairs and index not in taken:
-            pairs[place] = index
-            taken.add(index)
+    while near:
+        _, place, index, left, right = heappop(near)
+        if left in taken or right in taken:
+            continue
+        pairs[place] = index
+        taken |= {left, right}
+        if before[left] >= 0:
+            after[before[left]] = after[right]
+        if after[right] < len(row):
+            before[after[right]] = before[left]
+        meet(before[left], after[right])
     return pairs
 
 

@@ -174,13 +174,14 @@ class Pausing:
 
     def promote(
         self, shadow: Job, *, by: str | None, note: str, expected: Precondition, correlation_id: str | None
-    ) -> JobView:
-        """Resume the job, which is then no longer a `shadow`. Occurrences until now are skipped. Raises the errors of
-        `pause`, also JobChangedError if the job has changed since `shadow` was read.
+    ) -> tuple[JobView, bool]:
+        """Resume the job, which is then no longer a `shadow`. Occurrences until now are skipped. Return the job, and
+        whether this call resumed it: another promotion may have been faster. Raises the errors of `pause`, also
+        JobChangedError if the job has changed since `shadow` was read.
         """
         tenant, job_id = shadow.tenant, shadow.id
-        self._resume(tenant, job_id, False, by, note, expected, correlation_id, shadow=shadow)
-        return self.jobs.get(tenant, job_id)
+        promoted = self._resume(tenant, job_id, False, by, note, expected, correlation_id, shadow=shadow)
+        return self.jobs.get(tenant, job_id), promoted
 
     def pause_many(
         self,
@@ -306,7 +307,7 @@ class Pausing:
         active = list[Job]()
         change = self._change(tenant, job_id, ChangeAction.RESUMED, by, act, expected, note, leave=active.append)
         if change is None:
-            if not active or pause_of(active[0].exclude) is None:
+            if shadow is not None or not active or pause_of(active[0].exclude) is None:
                 return False
             return self._plan(tenant, job_id, after, by, note, expected, what=ChangeAction.RESUMED)
         if change.job.state is JobState.PAUSED:

@@ -103,23 +103,23 @@ class Shadows:
         *,
         force: bool,
         charge: Charge,
+        days: int = DEFAULT_DAYS,
         by: str | None = None,
         expected: Precondition = ANYTHING,
         correlation_id: str | None = None,
     ) -> tuple[JobView, bool]:
-        """Resume a shadow job, which is then an ordinary job, if its report agrees (with `force`: in any case). Return
-        the job, and whether this call promoted it. Other jobs do not change, so a repeated call is harmless. Raises
-        NotAgreedError, and the errors of `report` and of Pausing.resume.
+        """Resume a shadow job, which is then an ordinary job, if its report of the last `days` agrees (with `force`: in
+        any case). Return the job, and whether this call promoted it. Other jobs do not change, so a repeated call is
+        harmless. Raises NotAgreedError, and the errors of `report` and of Pausing.resume.
         """
         try:
-            job, report = self.report(tenant, job_id, charge=charge)
+            job, report = self.report(tenant, job_id, charge=charge, days=days)
         except NotShadowError as error:
             expected.check(error.job)
             return self.pausing.jobs.get(tenant, job_id), False
         if report.status is not ShadowStatus.AGREES and not force:
             raise NotAgreedError(report)
-        view = self.pausing.promote(job, by=by, note=_said(report), expected=expected, correlation_id=correlation_id)
-        return view, True
+        return self.pausing.promote(job, by=by, note=_said(report), expected=expected, correlation_id=correlation_id)
 
 
 def _said(report: ShadowReport) -> str:
