@@ -13,7 +13,7 @@ PAGES = {
         *sorted((ROOT / "docs").rglob("*.md")),
     )
 }
-MOST_WORDS = 76_500
+MOST_WORDS = 76_700
 """State each fact once and link to it; raise this bound only for a new feature."""
 
 AVOIDED = {
