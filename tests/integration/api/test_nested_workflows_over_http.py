@@ -50,10 +50,12 @@ class Answers:
         self.failing: set[str] = set()
         self.calls: Counter[str] = Counter()
         self.payloads: dict[str, Any] = {}
+        self.keys: dict[str, str] = {}
 
     def __call__(self, call: Call) -> Outcome:
         run = call.run.name
         self.calls[run.id] += 1
+        self.keys[run.id] = call.idempotency_key
         self.payloads[run.id] = render_document(call.job.payload, call.values)
         if run.job_id in self.failing:
             return Failed("no", retryable=False, code="http.500")
@@ -407,3 +409,45 @@ def test_shared_job_is_claimed_and_released_when_its_step_changes(desk: Nested) 
     for shared in (False, True, False):
         assert desk.put(workflow(shared=shared)).status in (200, 201)
         assert desk.api.get("/v1/jobs/common").json["workflow"] == (None if shared else "nightly")
+
+
+PAST = {"from": "2026-11-20T12:00:00Z", "to": "2026-11-20T13:00:00Z", "dry_run": False}
+"""A backfill of one occurrence of the day before."""
+
+
+def test_shared_job_has_its_own_keys_and_results_in_the_backfills_of_its_workflows(desk: Nested) -> None:
+    """The receiver of a call would otherwise take the second run for a repetition of the first one."""
+    with_shared(desk)
+    for name in ("nightly", "weekly"):
+        assert desk.post(f"/v1/jobs/{name}/backfill", PAST).status == 202
+    desk.world.until(desk.world.clock.now() + 10)
+    keys = [key for run, key in desk.answers.keys.items() if run.startswith("common.20261120")]
+    assert sorted(keys) == [f"default/common.20261120T120100Z.w{name}" for name in ("nightly", "weekly")]
+    plan = desk.post("/v1/jobs/common/backfill", PAST | {"dry_run": True}).json
+    assert (plan["count"], plan["results"]["succeeded"]) == (1, 0)
+
+
+def test_shared_job_of_which_another_workflow_is_the_owner_has_no_seat_in_this_one(desk: Nested) -> None:
+    """The locks of both workflows are independent, so two of its runs may be active at the same time."""
+    assert desk.put({"schedule": None, "overlap": "skip", "jobs": {"common": job()}}, OTHER).status == 201
+    stored = desk.world.jobs.get("default", "common")
+    assert stored is not None
+    assert stored.seated
+    assert desk.put({"schedule": "1 12 * * *", "overlap": "skip", "jobs": {"use": SHARED}}).status == 201
+    desk.world.until(END)
+    sent = [each.message for each in desk.world.wheel.sent if each.message.job_id == "common"]
+    assert [each.bulk for each in sent][-1:] == [True]
+    assert desk.states("common", local=f"{LOCAL}.wnightly") == {"common": "SUCCEEDED"}
+
+
+def test_shared_job_that_became_a_workflow_fails_its_step(desk: Nested) -> None:
+    with_shared(desk)
+    assert desk.api.delete("/v1/jobs/common").status == 204
+    inner = {"schedule": None, "jobs": {"deep": job(), "use": SHARED | {"job_id": "shared-too"}}}
+    assert desk.api.post({"id": "shared-too", "schedule": None, "target": HTTP_TARGET}).status == 201
+    assert desk.put(inner, "/v1/workflows/common").status == 201
+    desk.world.until(END)
+    view = desk.view()
+    assert [(each["state"], each["reason"]) for each in view["jobs"]] == [("SUCCEEDED", None), ("SKIPPED", "deleted")]
+    assert view["state"] == "DEAD"
+    assert desk.states("deep", local=f"{LOCAL}.wnightly") == {"deep": None}
