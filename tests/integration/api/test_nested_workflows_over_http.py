@@ -451,3 +451,21 @@ def test_shared_job_that_became_a_workflow_fails_its_step(desk: Nested) -> None:
     assert [(each["state"], each["reason"]) for each in view["jobs"]] == [("SUCCEEDED", None), ("SKIPPED", "deleted")]
     assert view["state"] == "DEAD"
     assert desk.states("deep", local=f"{LOCAL}.wnightly") == {"deep": None}
+
+
+@pytest.mark.parametrize("scheduled", [True, False])
+def test_nested_workflow_rerun_applies_the_times_of_the_repeated_run(desk: Nested, scheduled: bool) -> None:
+    """`only` and `not_before` apply at all levels of the rerun of a scheduled run, and of no other manual run."""
+    inner = {"schedule": None, "jobs": {"copy": job(), "monthly": job() | {"only": "0 0 1 * *"}}}
+    assert desk.put(inner, "/v1/workflows/load").status == 201
+    desk.put(OUTER)
+    run = RUN if scheduled else desk.post("/v1/jobs/nightly/run").json["id"]
+    desk.world.until(END)
+    again = desk.rerun("load", run=run).json["id"]
+    desk.world.until(desk.world.clock.now() + 10)
+    for each in (run, again):
+        local = each.partition(".")[2]
+        assert desk.states("copy", "monthly", local=local) == {
+            "copy": "SUCCEEDED",
+            "monthly": "SKIPPED" if scheduled else "SUCCEEDED",
+        }
