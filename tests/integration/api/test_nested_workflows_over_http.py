@@ -469,3 +469,40 @@ def test_nested_workflow_rerun_applies_the_times_of_the_repeated_run(desk: Neste
             "copy": "SUCCEEDED",
             "monthly": "SKIPPED" if scheduled else "SUCCEEDED",
         }
+
+
+def test_nested_workflow_that_left_the_outer_one_ends_its_runs_when_it_is_deleted(desk: Nested) -> None:
+    desk.put(INNER | {"jobs": {"copy": job(completion="callback", completion_seconds=600)}}, "/v1/workflows/load")
+    desk.put(OUTER)
+    desk.world.until(END)
+    assert desk.states("copy", "load") == {"copy": "WAITING", "load": "WAITING"}
+    desk.put(OUTER | {"jobs": {"extract": job()}})
+    assert desk.api.delete("/v1/jobs/load").status == 204
+    desk.world.until(END + 60)
+    assert desk.states("copy", "load", "nightly") == {"copy": "CANCELLED", "load": "CANCELLED", "nightly": "DEAD"}
+
+
+def test_nested_workflow_payload_names_upstream_steps_of_the_outer_one(desk: Nested) -> None:
+    desk.put_both()
+    wrong = INNER | {"payload": "{{upstream.gone.result}}"}
+    answer = desk.put(wrong, "/v1/workflows/load")
+    said = "upstream.gone is not an upstream step of load; name a step that must end before it"
+    assert (answer.status, answer.errors) == (422, {"/payload": said})
+    assert desk.put(INNER | {"payload": 1}, "/v1/workflows/load").status == 200
+
+
+def test_nested_workflow_explains_its_steps_at_all_levels(desk: Nested) -> None:
+    waits = job(completion="callback", completion_seconds=600)
+    desk.put(INNER | {"jobs": INNER["jobs"] | {"copy": waits}}, "/v1/workflows/load")
+    desk.put(OUTER)
+    desk.world.until(END)
+    said = {
+        name: desk.api.get(f"/v1/jobs/{name}/explain", at="2026-11-21T12:01:00Z").json["sentence"]
+        for name in ("nightly", "load", "index", "report")
+    }
+    assert said == {
+        "nightly": "1 of its 3 steps have ended; it waits for load (WAITING), until 2026-11-22T12:01:00Z.",
+        "load": "0 of its 2 steps have ended; it waits for copy (WAITING), until 2026-11-22T12:01:00Z.",
+        "index": f"It waits for copy of load.{LOCAL}.",
+        "report": f"It waits for load of nightly.{LOCAL}.",
+    }

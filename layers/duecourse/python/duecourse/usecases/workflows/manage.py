@@ -27,7 +27,7 @@ from duecourse.domain.workflows.check import (
     step_faults,
     time_faults,
 )
-from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef, read_ref
+from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef, read_ref, ref_within
 from duecourse.domain.workflows.results import list_faults, result_faults
 from duecourse.limits import LOST_RACES
 from duecourse.messages import Cancel, RunMessage, message_about
@@ -252,7 +252,7 @@ class CancelRuns:
         own = {
             name: run
             for name, run in found.items()
-            if run.workflow is not None and not run.is_step and run.generation <= generation
+            if ref_within(run) is not None and not run.has_items and run.generation <= generation
         }
         now = self.parts.clock.now()
         orders = [
@@ -546,6 +546,7 @@ class ManageWorkflows:
             *step_faults(workflow_id, draft.steps, draft.inline, found),
             *claimed_by_others(self.editing.jobs.membership, workflow_id, draft.steps, found, now),
             *self._level_faults(tenant, workflow_id, standing, draft.steps, found, budget.charge),
+            *self._payload_faults(standing, own.payload, budget.charge),
         ]
         for each in _nested(draft.steps, found).values():
             for within in jobs_of(self.parts.workflows, tenant, ref_of(each), lambda n: budget.charge(steps_cost(n))):
@@ -570,6 +571,16 @@ class ManageWorkflows:
         created = len(draft.inline.keys() - found.keys()) + counted_more(standing, own)
         self.editing.jobs.limits.check_quota(self.parts.tenant_limits, tenant, created)
         return found
+
+    def _payload_faults(self, standing: Job | None, payload: object, charge: Charge) -> list[WorkflowFault]:
+        """Return the faults of the workflow's new payload if its own job, `standing`, is a step of another workflow."""
+        if standing is None or standing.workflow is None:
+            return []
+        charge(1)
+        graph = self.editing.jobs.membership.graph(standing)
+        step = None if graph is None else graph.steps[graph.of_jobs[standing.id]].id
+        found = [] if graph is None or step is None else result_faults(payload, step, graph)
+        return [WorkflowFault(("payload", *path), detail) for path, detail in found]
 
     def _level_faults(
         self,
