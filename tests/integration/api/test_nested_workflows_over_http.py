@@ -506,3 +506,36 @@ def test_nested_workflow_explains_its_steps_at_all_levels(desk: Nested) -> None:
         "index": f"It waits for copy of load.{LOCAL}.",
         "report": f"It waits for load of nightly.{LOCAL}.",
     }
+
+
+def test_nested_workflow_requires_the_tags_of_the_jobs_that_its_run_has(tables: Tables) -> None:
+    """The nested run keeps its graph, whatever its workflow contains by now."""
+    desk = Nested(tables, auth="jwt", tenant_claim="tenant")
+    whole, scoped = jwt_caller("default", "jobs:read", "jobs:write"), jwt_caller("default", "jobs:write:tag=etl")
+    desk.api.caller = whole
+    desk.put({"schedule": None, "tags": ["etl"], "jobs": {"copy": job(tags=["other"])}}, "/v1/workflows/load")
+    desk.put({"schedule": "1 12 * * *", "tags": ["etl"], "jobs": {"load": {}}})
+    desk.answers.failing = {"copy"}
+    desk.world.until(END)
+    desk.put({"schedule": None, "tags": ["etl"], "jobs": {"new": job(tags=["etl"])}}, "/v1/workflows/load")
+    desk.answers.failing = set()
+    desk.api.caller = scoped
+    for name in ("nightly", "load"):
+        answer = desk.post(f"/v1/runs/{name}.{LOCAL}/redrive")
+        assert answer.status == 403, name
+    desk.world.until(END + 60)
+    assert desk.answers.calls[f"copy.{LOCAL}"] == 1
+    desk.api.caller = whole
+    assert desk.states("copy") == {"copy": "DEAD"}
+
+
+def test_nested_workflow_is_released_only_with_the_tags_of_its_jobs(tables: Tables) -> None:
+    desk = Nested(tables, auth="jwt", tenant_claim="tenant")
+    desk.api.caller = jwt_caller("default", "jobs:read", "jobs:write")
+    desk.put({"schedule": None, "tags": ["etl"], "jobs": {"copy": job(tags=["other"])}}, "/v1/workflows/load")
+    body = {"schedule": None, "tags": ["etl"], "jobs": {"one": job(tags=["etl"])}}
+    desk.put(body | {"jobs": body["jobs"] | {"load": {}}})
+    before = desk.items()
+    desk.api.caller = jwt_caller("default", "jobs:read:tag=etl", "jobs:write:tag=etl")
+    assert desk.put(body).status == 403
+    assert desk.items() == before
