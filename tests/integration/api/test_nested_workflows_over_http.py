@@ -539,3 +539,15 @@ def test_nested_workflow_is_released_only_with_the_tags_of_its_jobs(tables: Tabl
     desk.api.caller = jwt_caller("default", "jobs:read:tag=etl", "jobs:write:tag=etl")
     assert desk.put(body).status == 403
     assert desk.items() == before
+
+
+def test_nested_workflow_explains_only_workflows_with_the_tags_of_the_caller(tables: Tables) -> None:
+    desk = Nested(tables, auth="jwt", tenant_claim="tenant")
+    desk.api.caller = jwt_caller("default", "jobs:read", "jobs:write")
+    desk.put({"schedule": None, "tags": ["etl"], "jobs": {"copy": job(tags=["etl"])}}, "/v1/workflows/load")
+    desk.put({"schedule": "1 12 * * *", "tags": ["secret"], "jobs": {"load": {}}})
+    desk.api.caller = jwt_caller("default", "jobs:read:tag=etl")
+    for name in ("load", "copy"):
+        found = desk.api.get(f"/v1/jobs/{name}/explain", at="2026-11-21T12:01:00Z").json
+        assert "which the caller's scopes do not include" in found["sentence"], name
+        assert "enqueued" not in found["sentence"]
