@@ -551,3 +551,59 @@ def test_nested_workflow_explains_only_workflows_with_the_tags_of_the_caller(tab
         found = desk.api.get(f"/v1/jobs/{name}/explain", at="2026-11-21T12:01:00Z").json
         assert "which the caller's scopes do not include" in found["sentence"], name
         assert "enqueued" not in found["sentence"]
+
+
+@pytest.mark.parametrize("more", [{}, {"at_once": 1}, {"force_new_key": True, "at_once": 2}])
+def test_nested_workflow_is_backfilled_with_the_outer_one(desk: Nested, more: dict[str, Any]) -> None:
+    desk.put_both()
+    asked = {"from": "2026-11-18T12:00:00Z", "to": "2026-11-21T12:00:00Z", "only": "all", "dry_run": False} | more
+    answer = desk.post("/v1/jobs/nightly/backfill", asked)
+    assert (answer.status, answer.json["count"]) == (202, 3)
+    desk.world.until(END)
+    for day in (18, 19, 20):
+        local = f"202611{day}T120100Z{answer.json['suffix']}"
+        assert desk.states(*ALL, local=local) == dict.fromkeys(ALL, "SUCCEEDED")
+        assert desk.answers.calls[f"copy.{local}"] == 1
+        run = f"copy.{local}" if more.get("force_new_key") else f"copy.202611{day}T120100Z"
+        assert desk.answers.keys[f"copy.{local}"] == f"default/{run}"
+
+
+def test_nested_workflow_that_is_run_by_hand_at_the_same_time_waits_for_its_turn(desk: Nested) -> None:
+    waits = job(completion="callback", completion_seconds=30)
+    desk.put(INNER | {"payload": None, "overlap": "skip", "jobs": {"copy": waits}}, "/v1/workflows/load")
+    desk.put(OUTER)
+    desk.world.until(NOON + 50)
+    by_hand = desk.post("/v1/jobs/load/run").json["id"].partition(".")[2]
+    desk.world.until(NOON + 70)
+    assert desk.states("load", "copy", local=by_hand) == {"load": "WAITING", "copy": "WAITING"}
+    assert desk.states("load", "copy") == {"load": "QUEUED", "copy": None}
+    desk.world.until(NOON + 100)
+    assert desk.states("load", local=by_hand) == {"load": "DEAD"}
+    assert desk.states("load", "copy") == {"load": "WAITING", "copy": "WAITING"}
+    desk.world.until(NOON + 300)
+    assert desk.states("load", "copy", "nightly") == {"load": "DEAD", "copy": "DEAD", "nightly": "DEAD"}
+
+
+def test_nested_workflow_that_was_edited_is_redriven_with_the_graph_of_its_run(desk: Nested) -> None:
+    """The nested run keeps its graph; the outer run, its result."""
+    desk.answers.failing = {"copy"}
+    desk.put_both()
+    desk.world.until(END)
+    desk.put(INNER | {"jobs": INNER["jobs"] | {"more": job()}}, "/v1/workflows/load")
+    desk.answers.failing = set()
+    assert desk.post(f"/v1/runs/{RUN}/redrive").status == 202
+    desk.world.until(END + 60)
+    assert desk.states(*ALL, "more") == dict.fromkeys(ALL, "SUCCEEDED") | {"more": None}
+
+
+def test_nested_workflow_messages_that_arrive_again_change_nothing(desk: Nested) -> None:
+    """Each message of all levels, in the form in which it was sent, after everything has ended."""
+    desk.put_both()
+    desk.world.until(END)
+    before, calls = desk.items(), dict(desk.answers.calls)
+    for each in list(desk.world.wheel.sent):
+        desk.world.handle(desk.world.wheel.put_in(each.message))
+    desk.world.until(END + 120)
+    assert desk.answers.calls == calls
+    assert desk.states(*ALL) == dict.fromkeys(ALL, "SUCCEEDED")
+    assert len(desk.items()) == len(before)
