@@ -607,3 +607,16 @@ def test_nested_workflow_messages_that_arrive_again_change_nothing(desk: Nested)
     assert desk.answers.calls == calls
     assert desk.states(*ALL) == dict.fromkeys(ALL, "SUCCEEDED")
     assert len(desk.items()) == len(before)
+
+
+def test_nested_workflows_are_charged_by_their_number_before_they_are_read(tables: Tables) -> None:
+    """The own token of a request pays for one of them."""
+    desk = Nested(tables, requests_per_second=1, burst=1000)
+    put = lambda name, jobs: desk.put({"schedule": None, "jobs": jobs}, f"/v1/workflows/{name}").status  # noqa: E731
+    for number in range(5):
+        assert put(f"low-{number}", {f"copy-{number}": job()}) == 201
+        assert put(f"mid-{number}", {f"low-{number}": {}}) == 201
+    before = desk.api.get("/v1/stats").json["requests"]["left"]
+    assert put("top", {f"mid-{number}": {} for number in range(5)}) == 201
+    spent = before - desk.api.get("/v1/stats").json["requests"]["left"]
+    assert spent >= 15, "five workflows with five workflows in them, and their jobs"

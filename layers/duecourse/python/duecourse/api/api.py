@@ -385,7 +385,7 @@ def _check_all(api: Api, request: Request, ref: WorkflowRef, run: Run | None = N
             api.workflows.parts.workflows,
             request.tenant,
             ref,
-            lambda jobs: request.budget.charge(steps_cost(jobs)),
+            lambda jobs, graphs: request.budget.charge(steps_cost(jobs) + graphs),
             None if run is None else run_in(ref, run),
         )
     except GraphMissingError:

@@ -538,19 +538,21 @@ def graph_run(store: WorkflowStore, tenant: str, ref: WorkflowRef, of: RunLike) 
 
 
 def jobs_of(
-    store: WorkflowStore, tenant: str, ref: WorkflowRef, charge: Callable[[int], None], run: RunName | None = None
+    store: WorkflowStore, tenant: str, ref: WorkflowRef, charge: Callable[[int, int], None], run: RunName | None = None
 ) -> list[Job]:
     """Return the jobs of a workflow: its own, those of its steps, and those of the workflows that are its steps, as
     they are now. `run` is a run of this workflow: the nested runs that have begun in it keep their graphs, so the jobs
-    in these graphs are included. `charge` receives the number of jobs or records before they are read. Raises
-    GraphMissingError and the errors of `charge`.
+    in these graphs are included. `charge` receives the numbers of jobs or records, and of graphs of nested workflows,
+    before they are read. Raises GraphMissingError and the errors of `charge`.
     """
     found, level, known = dict[str, Job](), {ref._replace(outer=""): run}, set[str]()
-    for _ in range(MAX_LEVELS):
+    for depth in range(MAX_LEVELS):
+        if depth:
+            charge(0, len(level))
         inside = [(each, store.graph(tenant, each), name) for each, name in level.items()]
         known |= {each.workflow for each in level}
         names = {job_id for each, graph, _ in inside for job_id in (each.workflow, *graph.of_jobs)} - found.keys()
-        charge(len(names))
+        charge(len(names), 0)
         read = store.jobs(tenant, sorted(names))
         found |= read
         level = {
@@ -566,14 +568,14 @@ def jobs_of(
 
 
 def _nested_in(
-    store: WorkflowStore, tenant: str, inside: GraphRun, charge: Callable[[int], None]
+    store: WorkflowStore, tenant: str, inside: GraphRun, charge: Callable[[int, int], None]
 ) -> dict[WorkflowRef, RunName]:
     """Return the graphs of the nested runs that have begun in a run, and their names."""
     steps = enumerate(inside.graph.steps)
     numbers = [number for number, step in steps if step.nested and step.carried_over is None]
     if not numbers:
         return {}
-    charge(len(numbers))
+    charge(len(numbers), 0)
     records = records_in(store, tenant, inside, numbers).values()
     begun = [(ref_within(each), each.name) for each in records]
     return {ref._replace(outer=""): name for ref, name in begun if ref is not None}
