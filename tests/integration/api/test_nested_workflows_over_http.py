@@ -50,10 +50,12 @@ class Answers:
         self.failing: set[str] = set()
         self.calls: Counter[str] = Counter()
         self.payloads: dict[str, Any] = {}
+        self.keys: dict[str, str] = {}
 
     def __call__(self, call: Call) -> Outcome:
         run = call.run.name
         self.calls[run.id] += 1
+        self.keys[run.id] = call.idempotency_key
         self.payloads[run.id] = render_document(call.job.payload, call.values)
         if run.job_id in self.failing:
             return Failed("no", retryable=False, code="http.500")
@@ -407,3 +409,214 @@ def test_shared_job_is_claimed_and_released_when_its_step_changes(desk: Nested) 
     for shared in (False, True, False):
         assert desk.put(workflow(shared=shared)).status in (200, 201)
         assert desk.api.get("/v1/jobs/common").json["workflow"] == (None if shared else "nightly")
+
+
+PAST = {"from": "2026-11-20T12:00:00Z", "to": "2026-11-20T13:00:00Z", "dry_run": False}
+"""A backfill of one occurrence of the day before."""
+
+
+def test_shared_job_has_its_own_keys_and_results_in_the_backfills_of_its_workflows(desk: Nested) -> None:
+    """The receiver of a call would otherwise take the second run for a repetition of the first one."""
+    with_shared(desk)
+    for name in ("nightly", "weekly"):
+        assert desk.post(f"/v1/jobs/{name}/backfill", PAST).status == 202
+    desk.world.until(desk.world.clock.now() + 10)
+    keys = [key for run, key in desk.answers.keys.items() if run.startswith("common.20261120")]
+    assert sorted(keys) == [f"default/common.20261120T120100Z.w{name}" for name in ("nightly", "weekly")]
+    plan = desk.post("/v1/jobs/common/backfill", PAST | {"dry_run": True}).json
+    assert (plan["count"], plan["results"]["succeeded"]) == (1, 0)
+
+
+def test_shared_job_of_which_another_workflow_is_the_owner_has_no_seat_in_this_one(desk: Nested) -> None:
+    """The locks of both workflows are independent, so two of its runs may be active at the same time."""
+    assert desk.put({"schedule": None, "overlap": "skip", "jobs": {"common": job()}}, OTHER).status == 201
+    stored = desk.world.jobs.get("default", "common")
+    assert stored is not None
+    assert stored.seated
+    assert desk.put({"schedule": "1 12 * * *", "overlap": "skip", "jobs": {"use": SHARED}}).status == 201
+    desk.world.until(END)
+    sent = [each.message for each in desk.world.wheel.sent if each.message.job_id == "common"]
+    assert [each.bulk for each in sent][-1:] == [True]
+    assert desk.states("common", local=f"{LOCAL}.wnightly") == {"common": "SUCCEEDED"}
+
+
+def test_shared_job_that_became_a_workflow_fails_its_step(desk: Nested) -> None:
+    with_shared(desk)
+    assert desk.api.delete("/v1/jobs/common").status == 204
+    inner = {"schedule": None, "jobs": {"deep": job(), "use": SHARED | {"job_id": "shared-too"}}}
+    assert desk.api.post({"id": "shared-too", "schedule": None, "target": HTTP_TARGET}).status == 201
+    assert desk.put(inner, "/v1/workflows/common").status == 201
+    desk.world.until(END)
+    view = desk.view()
+    assert [(each["state"], each["reason"]) for each in view["jobs"]] == [("SUCCEEDED", None), ("SKIPPED", "deleted")]
+    assert view["state"] == "DEAD"
+    assert desk.states("deep", local=f"{LOCAL}.wnightly") == {"deep": None}
+
+
+@pytest.mark.parametrize("scheduled", [True, False])
+def test_nested_workflow_rerun_applies_the_times_of_the_repeated_run(desk: Nested, scheduled: bool) -> None:
+    """`only` and `not_before` apply at all levels of the rerun of a scheduled run, and of no other manual run."""
+    inner = {"schedule": None, "jobs": {"copy": job(), "monthly": job() | {"only": "0 0 1 * *"}}}
+    assert desk.put(inner, "/v1/workflows/load").status == 201
+    desk.put(OUTER)
+    run = RUN if scheduled else desk.post("/v1/jobs/nightly/run").json["id"]
+    desk.world.until(END)
+    again = desk.rerun("load", run=run).json["id"]
+    desk.world.until(desk.world.clock.now() + 10)
+    for each in (run, again):
+        local = each.partition(".")[2]
+        assert desk.states("copy", "monthly", local=local) == {
+            "copy": "SUCCEEDED",
+            "monthly": "SKIPPED" if scheduled else "SUCCEEDED",
+        }
+
+
+def test_nested_workflow_that_left_the_outer_one_ends_its_runs_when_it_is_deleted(desk: Nested) -> None:
+    desk.put(INNER | {"jobs": {"copy": job(completion="callback", completion_seconds=600)}}, "/v1/workflows/load")
+    desk.put(OUTER)
+    desk.world.until(END)
+    assert desk.states("copy", "load") == {"copy": "WAITING", "load": "WAITING"}
+    desk.put(OUTER | {"jobs": {"extract": job()}})
+    assert desk.api.delete("/v1/jobs/load").status == 204
+    desk.world.until(END + 60)
+    assert desk.states("copy", "load", "nightly") == {"copy": "CANCELLED", "load": "CANCELLED", "nightly": "DEAD"}
+
+
+def test_nested_workflow_payload_names_upstream_steps_of_the_outer_one(desk: Nested) -> None:
+    desk.put_both()
+    wrong = INNER | {"payload": "{{upstream.gone.result}}"}
+    answer = desk.put(wrong, "/v1/workflows/load")
+    said = "upstream.gone is not an upstream step of load; name a step that must end before it"
+    assert (answer.status, answer.errors) == (422, {"/payload": said})
+    assert desk.put(INNER | {"payload": 1}, "/v1/workflows/load").status == 200
+
+
+def test_nested_workflow_explains_its_steps_at_all_levels(desk: Nested) -> None:
+    waits = job(completion="callback", completion_seconds=600)
+    desk.put(INNER | {"jobs": INNER["jobs"] | {"copy": waits}}, "/v1/workflows/load")
+    desk.put(OUTER)
+    desk.world.until(END)
+    said = {
+        name: desk.api.get(f"/v1/jobs/{name}/explain", at="2026-11-21T12:01:00Z").json["sentence"]
+        for name in ("nightly", "load", "index", "report")
+    }
+    assert said == {
+        "nightly": "1 of its 3 steps have ended; it waits for load (WAITING), until 2026-11-22T12:01:00Z.",
+        "load": "0 of its 2 steps have ended; it waits for copy (WAITING), until 2026-11-22T12:01:00Z.",
+        "index": f"It waits for copy of load.{LOCAL}.",
+        "report": f"It waits for load of nightly.{LOCAL}.",
+    }
+
+
+def test_nested_workflow_requires_the_tags_of_the_jobs_that_its_run_has(tables: Tables) -> None:
+    """The nested run keeps its graph, whatever its workflow contains by now."""
+    desk = Nested(tables, auth="jwt", tenant_claim="tenant")
+    whole, scoped = jwt_caller("default", "jobs:read", "jobs:write"), jwt_caller("default", "jobs:write:tag=etl")
+    desk.api.caller = whole
+    desk.put({"schedule": None, "tags": ["etl"], "jobs": {"copy": job(tags=["other"])}}, "/v1/workflows/load")
+    desk.put({"schedule": "1 12 * * *", "tags": ["etl"], "jobs": {"load": {}}})
+    desk.answers.failing = {"copy"}
+    desk.world.until(END)
+    desk.put({"schedule": None, "tags": ["etl"], "jobs": {"new": job(tags=["etl"])}}, "/v1/workflows/load")
+    desk.answers.failing = set()
+    desk.api.caller = scoped
+    for name in ("nightly", "load"):
+        answer = desk.post(f"/v1/runs/{name}.{LOCAL}/redrive")
+        assert answer.status == 403, name
+    desk.world.until(END + 60)
+    assert desk.answers.calls[f"copy.{LOCAL}"] == 1
+    desk.api.caller = whole
+    assert desk.states("copy") == {"copy": "DEAD"}
+
+
+def test_nested_workflow_is_released_only_with_the_tags_of_its_jobs(tables: Tables) -> None:
+    desk = Nested(tables, auth="jwt", tenant_claim="tenant")
+    desk.api.caller = jwt_caller("default", "jobs:read", "jobs:write")
+    desk.put({"schedule": None, "tags": ["etl"], "jobs": {"copy": job(tags=["other"])}}, "/v1/workflows/load")
+    body = {"schedule": None, "tags": ["etl"], "jobs": {"one": job(tags=["etl"])}}
+    desk.put(body | {"jobs": body["jobs"] | {"load": {}}})
+    before = desk.items()
+    desk.api.caller = jwt_caller("default", "jobs:read:tag=etl", "jobs:write:tag=etl")
+    assert desk.put(body).status == 403
+    assert desk.items() == before
+
+
+def test_nested_workflow_explains_only_workflows_with_the_tags_of_the_caller(tables: Tables) -> None:
+    desk = Nested(tables, auth="jwt", tenant_claim="tenant")
+    desk.api.caller = jwt_caller("default", "jobs:read", "jobs:write")
+    desk.put({"schedule": None, "tags": ["etl"], "jobs": {"copy": job(tags=["etl"])}}, "/v1/workflows/load")
+    desk.put({"schedule": "1 12 * * *", "tags": ["secret"], "jobs": {"load": {}}})
+    desk.api.caller = jwt_caller("default", "jobs:read:tag=etl")
+    for name in ("load", "copy"):
+        found = desk.api.get(f"/v1/jobs/{name}/explain", at="2026-11-21T12:01:00Z").json
+        assert "which the caller's scopes do not include" in found["sentence"], name
+        assert "enqueued" not in found["sentence"]
+
+
+@pytest.mark.parametrize("more", [{}, {"at_once": 1}, {"force_new_key": True, "at_once": 2}])
+def test_nested_workflow_is_backfilled_with_the_outer_one(desk: Nested, more: dict[str, Any]) -> None:
+    desk.put_both()
+    asked = {"from": "2026-11-18T12:00:00Z", "to": "2026-11-21T12:00:00Z", "only": "all", "dry_run": False} | more
+    answer = desk.post("/v1/jobs/nightly/backfill", asked)
+    assert (answer.status, answer.json["count"]) == (202, 3)
+    desk.world.until(END)
+    for day in (18, 19, 20):
+        local = f"202611{day}T120100Z{answer.json['suffix']}"
+        assert desk.states(*ALL, local=local) == dict.fromkeys(ALL, "SUCCEEDED")
+        assert desk.answers.calls[f"copy.{local}"] == 1
+        run = f"copy.{local}" if more.get("force_new_key") else f"copy.202611{day}T120100Z"
+        assert desk.answers.keys[f"copy.{local}"] == f"default/{run}"
+
+
+def test_nested_workflow_that_is_run_by_hand_at_the_same_time_waits_for_its_turn(desk: Nested) -> None:
+    waits = job(completion="callback", completion_seconds=30)
+    desk.put(INNER | {"payload": None, "overlap": "skip", "jobs": {"copy": waits}}, "/v1/workflows/load")
+    desk.put(OUTER)
+    desk.world.until(NOON + 50)
+    by_hand = desk.post("/v1/jobs/load/run").json["id"].partition(".")[2]
+    desk.world.until(NOON + 70)
+    assert desk.states("load", "copy", local=by_hand) == {"load": "WAITING", "copy": "WAITING"}
+    assert desk.states("load", "copy") == {"load": "QUEUED", "copy": None}
+    desk.world.until(NOON + 100)
+    assert desk.states("load", local=by_hand) == {"load": "DEAD"}
+    assert desk.states("load", "copy") == {"load": "WAITING", "copy": "WAITING"}
+    desk.world.until(NOON + 300)
+    assert desk.states("load", "copy", "nightly") == {"load": "DEAD", "copy": "DEAD", "nightly": "DEAD"}
+
+
+def test_nested_workflow_that_was_edited_is_redriven_with_the_graph_of_its_run(desk: Nested) -> None:
+    """The nested run keeps its graph; the outer run, its result."""
+    desk.answers.failing = {"copy"}
+    desk.put_both()
+    desk.world.until(END)
+    desk.put(INNER | {"jobs": INNER["jobs"] | {"more": job()}}, "/v1/workflows/load")
+    desk.answers.failing = set()
+    assert desk.post(f"/v1/runs/{RUN}/redrive").status == 202
+    desk.world.until(END + 60)
+    assert desk.states(*ALL, "more") == dict.fromkeys(ALL, "SUCCEEDED") | {"more": None}
+
+
+def test_nested_workflow_messages_that_arrive_again_change_nothing(desk: Nested) -> None:
+    """Each message of all levels, in the form in which it was sent, after everything has ended."""
+    desk.put_both()
+    desk.world.until(END)
+    before, calls = desk.items(), dict(desk.answers.calls)
+    for each in list(desk.world.wheel.sent):
+        desk.world.handle(desk.world.wheel.put_in(each.message))
+    desk.world.until(END + 120)
+    assert desk.answers.calls == calls
+    assert desk.states(*ALL) == dict.fromkeys(ALL, "SUCCEEDED")
+    assert len(desk.items()) == len(before)
+
+
+def test_nested_workflows_are_charged_by_their_number_before_they_are_read(tables: Tables) -> None:
+    """The own token of a request pays for one of them."""
+    desk = Nested(tables, requests_per_second=1, burst=1000)
+    put = lambda name, jobs: desk.put({"schedule": None, "jobs": jobs}, f"/v1/workflows/{name}").status  # noqa: E731
+    for number in range(5):
+        assert put(f"low-{number}", {f"copy-{number}": job()}) == 201
+        assert put(f"mid-{number}", {f"low-{number}": {}}) == 201
+    before = desk.api.get("/v1/stats").json["requests"]["left"]
+    assert put("top", {f"mid-{number}": {} for number in range(5)}) == 201
+    spent = before - desk.api.get("/v1/stats").json["requests"]["left"]
+    assert spent >= 15, "five workflows with five workflows in them, and their jobs"

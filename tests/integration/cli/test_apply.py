@@ -663,3 +663,48 @@ def test_apply_reports_contradictory_moves_with_their_lines(run: Run, api: Serve
     refused = run("apply", "-f", str(file), "--yes")
     assert "moved_from must be the earlier id of the job, or a list of them" in refused.stderr
     assert api.written == []
+
+
+INNER = (
+    "workflow: inner\nschedule: SCHEDULE\njobs: {copy: {job: {target: {type: http, url: https://example.com/copy}}}}\n"
+)
+OUTER = "workflow: outer\nschedule: 0 3 * * *\njobs: {first: {}STEPS}\n"
+
+
+def nested(schedule: str, steps: str) -> str:
+    return "---\n".join([OUTER.replace("STEPS", steps), INNER.replace("SCHEDULE", schedule)]) + plain_jobs("first")
+
+
+def test_apply_nests_a_workflow_that_had_its_own_schedule(run: Run, api: ServedApi, desk: Desk) -> None:
+    alone, within = nested("'@daily'", ""), nested("null", ", inner: {after: [first]}")
+    assert run("apply", "-f", "-", "--yes", text=alone).exit_code == 0
+    planned = run("apply", "-f", "-", "--dry-run", text=within)
+    assert planned.exit_code == 2, planned.output
+    assert "schedule: @daily -> null\n" in planned.stdout
+    applied = run("apply", "-f", "-", "--yes", text=within)
+    assert applied.exit_code == 0, applied.output
+    assert workflows_of(desk, "inner") == {"inner": "outer"}
+    assert run("apply", "-f", "-", "--dry-run", text=within).exit_code == 0
+
+    refused = run("apply", "-f", "-", "--dry-run", text=nested("'@daily'", ", inner: {after: [first]}"))
+    assert refused.exit_code == 1
+    assert "inner has its own schedule in" in refused.stderr
+
+    for text in (nested("null", ""), alone):  # a workflow is released before it gets a schedule
+        back = run("apply", "-f", "-", "--yes", text=text)
+        assert back.exit_code == 0, back.output
+    assert workflows_of(desk, "inner") == {"inner": None}
+
+
+def test_apply_shows_a_new_shared_job_as_the_files_say(run: Run, desk: Desk) -> None:
+    plain = OUTER.replace("STEPS", "") + plain_jobs("first")
+    assert run("apply", "-f", "-", "--yes", text=plain).exit_code == 0
+    shared = OUTER.replace("STEPS", ", common: {shared: true}") + plain_jobs("first", "common")
+    planned = run("apply", "-f", "-", "--dry-run", text=shared)
+    assert planned.exit_code == 2, planned.output
+    assert "shared: false" not in planned.stdout
+    assert re.search(r"shared\W+true", planned.stdout), planned.stdout
+    applied = run("apply", "-f", "-", "--yes", text=shared)
+    assert applied.exit_code == 0, applied.output
+    assert workflows_of(desk, "common") == {"common": None}
+    assert run("apply", "-f", "-", "--dry-run", text=shared).exit_code == 0

@@ -23,9 +23,10 @@ from duecourse.checks.tenants import Closed
 from duecourse.domain.ids import is_id
 from duecourse.domain.instants import to_iso
 from duecourse.domain.jobs.job import Job
+from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.targets import ReportTarget, WorkflowTarget
 from duecourse.domain.tenants.rate import retry_after
-from duecourse.domain.workflows.graph import WorkflowRef, refs_of
+from duecourse.domain.workflows.graph import WorkflowRef, refs_of, run_in
 from duecourse.ports import GraphMissingError, PublicKeys, StageMetrics
 from duecourse.settings import ApiSettings
 from duecourse.usecases.jobs.calendars import Calendars
@@ -341,6 +342,8 @@ def check_released(api: Api, request: Request, before: Workflow | None, draft: W
     for job in api.workflows.parts.workflows.jobs(request.tenant, sorted(left)).values():
         if job.workflow == before.job.id:
             check_step(request, job)
+            if isinstance(job.target, WorkflowTarget) and request.tags is not None:
+                _check_all(api, request, WorkflowRef(job.id, job.target.graph))
     return before.job.version
 
 
@@ -369,18 +372,21 @@ def _check_workflow(api: Api, request: Request, job: Job, run_id: str | None) ->
     if not refs and isinstance(job.target, WorkflowTarget):
         refs = [WorkflowRef(job.id, job.target.graph)]
     for ref in refs:
-        _check_all(api, request, ref)
+        _check_all(api, request, ref, run)
     return replace(request, seen=job.version) if run is None and refs else request
 
 
-def _check_all(api: Api, request: Request, ref: WorkflowRef) -> None:
-    """Check a workflow and each of its jobs, including those of the workflows that are its steps."""
+def _check_all(api: Api, request: Request, ref: WorkflowRef, run: Run | None = None) -> None:
+    """Check a workflow and each of its jobs, including those of the workflows that are its steps, and those that
+    belonged to them when their runs within this `run` began.
+    """
     try:
         others = jobs_of(
             api.workflows.parts.workflows,
             request.tenant,
             ref,
-            lambda jobs: request.budget.charge(steps_cost(jobs)),
+            lambda jobs, graphs: request.budget.charge(steps_cost(jobs) + graphs),
+            None if run is None else run_in(ref, run),
         )
     except GraphMissingError:
         detail = f"The jobs of the workflow {ref.workflow} cannot be checked, because its graph has expired"

@@ -58,7 +58,7 @@ class RunName:
 
     The other attributes are derived from these fields: `at` is the occurrence in the form of `to_basic`. `local` is the
     name within its job, which is part of the sort key of the run's record and sorts by occurrence. `id` is the run's
-    id. `backfilled`: the run belongs to a backfill.
+    id. `backfilled`: the run belongs to a backfill of its job, or of its workflow unless the job is shared.
     """
 
     job_id: str
@@ -74,7 +74,8 @@ class RunName:
         object.__setattr__(self, "at", at)
         object.__setattr__(self, "local", at + self.suffix)
         object.__setattr__(self, "id", f"{self.job_id}.{at}{self.suffix}")
-        object.__setattr__(self, "backfilled", self.suffix.startswith((".b", ".f")))
+        backfilled = self.suffix.startswith((".b", ".f")) and not self.shared
+        object.__setattr__(self, "backfilled", backfilled)
 
     def __str__(self) -> str:
         return self.id
@@ -91,6 +92,19 @@ class RunName:
         """The index of the item; None if this is not the run of an item."""
         _, mark, index = self.suffix.rpartition(_ITEM)
         return int(index) if mark else None
+
+    @property
+    def shared(self) -> bool:
+        """Whether this is the run of a step whose job is shared."""
+        return _WORKFLOW in self.suffix
+
+    @property
+    def scheduled(self) -> RunName:
+        """The run of the same occurrence, step or item without a backfill: the name without `.b…` or `.f…`."""
+        if not self.suffix.startswith((".b", ".f")):
+            return self
+        _, mark, rest = self.suffix[1:].partition(".")
+        return RunName(self.job_id, self.occurrence, mark + rest)
 
     @property
     def whole(self) -> RunName:
@@ -110,8 +124,8 @@ class RunName:
         return RunName(job_id, self.occurrence, self.suffix + own)
 
     def of_workflow(self, workflow: str) -> RunName:
-        """Return the name of the run of the workflow to which this run of a step, or of an item of a step, belongs."""
-        return RunName(workflow, self.occurrence, self.whole.suffix.removesuffix(f"{_WORKFLOW}{workflow}"))
+        """Return the name of the run of a workflow, at any level, to which this run of a step or of an item belongs."""
+        return RunName(workflow, self.occurrence, self.whole.suffix.partition(_WORKFLOW)[0])
 
 
 def parse_run_id(text: str) -> RunName:

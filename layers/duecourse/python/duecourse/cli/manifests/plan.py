@@ -127,7 +127,7 @@ def plan(client: Client, manifests: Sequence[Manifest], owner: str | None = None
     named = {job_id for each in manifests for job_id in each.owned_steps}
     written = {job_id for each in manifests for _, job_id in each.names}
     new: dict[str, Manifest] = {}
-    nested = {each.id for each in manifests if each.is_workflow}
+    nested = {each.id: each for each in manifests if each.is_workflow}
     removals = _removals(client, manifests, owner) if prune and owner is not None else []
     graphs: dict[str, Collection[str]] = {each.id: each.owned_steps for each in manifests if each.is_workflow}
     graphs |= {each.id: () for each in removals if each.is_workflow}
@@ -439,13 +439,14 @@ def _of_workflow(
     owner: str | None,
     gives: Gives,
     written: Collection[str],
-    nested: Collection[str],
+    nested: Mapping[str, Manifest],
 ) -> Step:
     """Return the step for a workflow. `jobs` has the jobs of the files, `new` those that the plan creates before it, or
     changes after another workflow has released them, and `written` also the jobs that workflows define. `nested` are
     the workflows of the files, which may be steps of this one.
     """
-    if faults := _with_schedule(manifest, jobs):
+    own = {**jobs, **nested}
+    if faults := _with_schedule(manifest, own):
         raise FaultsError(faults)
     before, moved = standing(partial(client.get_workflow, manifest.id)), dict[str, str]()
     etag, whole, after = None if before is None else before.etag, _with(manifest, new), None
@@ -453,7 +454,7 @@ def _of_workflow(
     try:
         after = _rehearsed(_put_workflow, client, whole, etag, written)
     except ConflictError as error:
-        moved = _moved(client, manifest, error, jobs, gives, scheduled)
+        moved = _moved(client, manifest, error, own, gives, scheduled)
     except ApiError as error:
         if not _only_missing(client, manifest, error, nested):
             raise
@@ -467,7 +468,7 @@ def _of_workflow(
     steps = manifest.steps
     found = [Difference(f"jobs.{steps[job_id]}.workflow", other, manifest.id) for job_id, other in moved.items()]
     if before is not None and after is not None:
-        found += differences(only(before.document, WORKFLOW_FIELDS), only(after.document, WORKFLOW_FIELDS))
+        found += differences(only(before.document, WORKFLOW_FIELDS), only(_as_shared(manifest, after), WORKFLOW_FIELDS))
         found += [
             Difference(f"jobs.{steps[job_id]}.job", None, "new")
             for job_id in after.created
@@ -482,6 +483,13 @@ def _of_workflow(
     step = _step(manifest, etag, tuple(found))
     action = Action.CREATE if before is None else step.action
     return replace(step, action=action, takes=moved, before=before, scheduled=tuple(scheduled))
+
+
+def _as_shared(manifest: Manifest, after: Workflow) -> dict[str, Any]:
+    """Return the workflow as it will be: a new shared job was defined in the request that only validated it."""
+    names = {manifest.steps[job_id] for job_id in manifest.shared}
+    jobs = {name: each | {"shared": True} if name in names else each for name, each in after.document["jobs"].items()}
+    return {**after.document, "jobs": jobs}
 
 
 def _only_missing(client: Client, manifest: Manifest, error: ApiError, nested: Collection[str]) -> bool:

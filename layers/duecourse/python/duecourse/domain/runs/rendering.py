@@ -215,10 +215,7 @@ def idempotency_key(run: Run, job: Job) -> str:
     if run.attempts is not None and run.attempts.idempotency_key is not None:
         return run.attempts.idempotency_key
     # Runs of a backfill have the keys of the scheduled runs, unless the backfill forces new keys (suffix `.f…`).
-    run_id = run.run_id
-    if run.suffix.startswith(".b"):
-        whole = RunName(run.job_id, run.occurrence)
-        run_id = whole.id if run.name.item is None else whole.of_item(run.name.item).id
+    run_id = run.name.scheduled.id if run.suffix.startswith(".b") else run.run_id
     if job.idempotency_key is not None:
         return _rendered_key(job.idempotency_key, values_for(run, job) | {"run_id": run_id})
     return DEFAULT_KEY.format(run.tenant, run_id)

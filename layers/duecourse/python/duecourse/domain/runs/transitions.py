@@ -18,7 +18,7 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar, assert_never
 
-from duecourse.domain.ids import RunIdentity
+from duecourse.domain.ids import RunIdentity, RunName
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import (
     Completion,
@@ -797,6 +797,7 @@ def decide_step_start(
     If there is no record, `turn` was read before the record. If the record shows that the step may run again, `turn`
     was read after the record.
     """
+    job = _as_it_was(job, request, run)
     held = held_by_pause(request, job, now) if isinstance(job, Job) else None
     if run is not None and not may_run_again(run):
         return go_on(request, own_job(job, run), run, context, now)
@@ -828,6 +829,20 @@ def decide_step_start(
     again = replace(run, attempts_allowed=allowed, workflow_redriven_at=redriven_at, round=turn.round)
     start = started(run, request, job, context, now, "it is ready to start", again)
     return replace(start, run=replace(start.run, redriven_at=now, failure=None))
+
+
+def _as_it_was(job: JobSnapshot, request: StartRequest, run: Run | None) -> JobSnapshot:
+    """Return the job of a step. Returns None if it was deleted and created again as a workflow, but the run cannot be
+    that of a workflow: that of a shared job or of an item, or one that has a record without a graph.
+    """
+    if not isinstance(job, Job) or not isinstance(job.target, WorkflowTarget) or request.has_items:
+        return job
+    return job if _may_nest(request.name) and (run is None or run.is_workflow) else None
+
+
+def _may_nest(name: RunName) -> bool:
+    """Return whether the run can be that of a workflow. The run of a shared job or of an item cannot."""
+    return not name.shared and name.item is None
 
 
 def _skipped(
@@ -878,19 +893,20 @@ def decide_evaluated(
 
 
 def _continue_items(request: StartRequest, job: Job, run: Dead, context: AttemptContext, now: float) -> Decision:
-    """Return the decision for the dead run of a step with items, after the redrive of an item. It is redriven, as a
-    step, but its other dead items stay dead. A step that has succeeded does not continue: others have used its result.
+    """Return the decision for the dead run of a step with items, or of a nested workflow, after the redrive of one of
+    its items or steps. It is redriven, as a step, but its other dead ones stay dead. A step that has succeeded does not
+    continue: others have used its result.
     """
     turn = request.turn
     if turn is None:
         return Drop("the state of its workflow's run is not known")
     if turn.round <= run.round:
-        return Withdraw(run, run.round + 1, "an item was redriven")
+        return Withdraw(run, run.round + 1, "one of its steps was redriven")
     if turn.readiness is not Readiness.READY:
         return Drop("its upstream steps do not allow it to continue")
     allowed = run.attempt + job.attempts_allowed
     again = replace(run, attempts_allowed=allowed, redriven_at=None, round=turn.round)
-    return started(run, request, job, context, now, "an item was redriven", again)
+    return started(run, request, job, context, now, "one of its steps was redriven", again)
 
 
 def goes_on(run: Run, outcome: WorkflowOutcome) -> bool:
@@ -1046,7 +1062,8 @@ def first_record(request: StartRequest, job: JobSnapshot, context: AttemptContex
     identity = request.identity
     if isinstance(job, Job) and isinstance(job.target, WorkflowTarget) and not identity.is_workflow:
         outer = "" if identity.workflow is None else f"{identity.workflow}/"
-        identity = replace(identity, workflow=f"{outer}{job.id}@{job.target.graph}")
+        if _may_nest(identity.name):
+            identity = replace(identity, workflow=f"{outer}{job.id}@{job.target.graph}")
     return Queued(
         identity,
         job.lane if isinstance(job, Job) else Lane.NORMAL,

@@ -505,6 +505,11 @@ class Graph:
             return None
         return self._times(expression).next(occurrence - 1)
 
+    @cached_property
+    def has_times(self) -> bool:
+        """Whether a step has `not_before` or `only`."""
+        return any(step.not_before is not None or step.only is not None for step in self.steps)
+
     def is_timed(self, suffix: str) -> bool:
         """Return whether `not_before` and `only` apply in a run with this suffix."""
         return not suffix.startswith(".m") if self.timed is None else self.timed

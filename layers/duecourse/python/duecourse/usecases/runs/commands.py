@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from duecourse.domain.ids import parse_run_id
+from duecourse.domain.ids import RunName, parse_run_id
 from duecourse.domain.jobs.document import ChangeAction, ChangeRecord, asked
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.runs.callbacks import NOTHING, CallbackToken, ProgressReport, decide_heartbeat
@@ -18,8 +18,7 @@ from duecourse.domain.runs.operations import Omission, OperationKind
 from duecourse.domain.runs.states import Dead, Final, Run, Running, RunState, Succeeded, Waiting
 from duecourse.domain.runs.transitions import own_job
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.domain.tenants.rate import free
-from duecourse.domain.workflows.graph import WorkflowRef, refs_of
+from duecourse.domain.workflows.graph import WorkflowRef, refs_of, run_in
 from duecourse.messages import Cancel, Command, Complete, Fail, Redrive, RunMessage, message_about
 from duecourse.ports import Clock, GraphMissingError, Lanes, Outgoing, Randomness
 from duecourse.usecases.runs.lists import Runs
@@ -214,7 +213,7 @@ class _Choice:
     kind: OperationKind
     tags: frozenset[str] | None
     read: dict[str, Job | None] = field(default_factory=dict)
-    reached: dict[WorkflowRef, bool] = field(default_factory=dict)
+    reached: dict[tuple[WorkflowRef, RunName | None], bool] = field(default_factory=dict)
 
     def of(self, runs: Sequence[Run]) -> tuple[list[Run], list[Omission]]:
         """Return the runs that are chosen, and why each of the others is not."""
@@ -246,19 +245,24 @@ class _Choice:
         refs = refs_of(run)
         if not refs and isinstance(job.target, WorkflowTarget):
             refs = [WorkflowRef(job.id, job.target.graph)]
-        return all(self._reaches_all(run.tenant, ref, tags) for ref in refs)
+        return all(self._reaches_all(run.tenant, ref, run_in(ref, run), tags) for ref in refs)
 
-    def _reaches_all(self, tenant: str, ref: WorkflowRef, tags: frozenset[str]) -> bool:
-        """Return whether each job of a workflow has one of the tags."""
-        if ref not in self.reached:
-            store = self.workflow_runs.workflows
-            try:
-                others = jobs_of(store, tenant, ref, free)
-            except GraphMissingError:
-                self.reached[ref] = False
-            else:
-                self.reached[ref] = all(not tags.isdisjoint(each.tags) for each in others)
-        return self.reached[ref]
+    def _reaches_all(self, tenant: str, ref: WorkflowRef, run: RunName, tags: frozenset[str]) -> bool:
+        """Return whether each job of a workflow, and of the workflows within its run, has one of the tags. The jobs of
+        a workflow without nested workflows are the same for all its runs.
+        """
+        for each in (None, run):
+            if (ref, each) in self.reached:
+                return self.reached[ref, each]
+        store, of = self.workflow_runs.workflows, None
+        try:
+            of = run if any(step.nested for step in store.graph(tenant, ref).steps) else None
+            others = jobs_of(store, tenant, ref, lambda *_: None, of)
+        except GraphMissingError:
+            self.reached[ref, of] = False
+        else:
+            self.reached[ref, of] = all(not tags.isdisjoint(each.tags) for each in others)
+        return self.reached[ref, of]
 
 
 @dataclass(frozen=True, slots=True)

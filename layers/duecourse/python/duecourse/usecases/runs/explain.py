@@ -99,7 +99,7 @@ class Explain:
             return Explained(found if pause is None else with_pause(found, pause), found.run), None
         if isinstance(job, Job) and job.workflow is not None and found.verdict is Verdict.NOT_AN_OCCURRENCE:
             if self._reached(tenant, job.workflow, tags):
-                return self._as_step(job, job.workflow, at, found, charge), None
+                return self._as_step(job, job.workflow, at, found, tags, charge), None
             sentence = f"It runs in the workflow {job.workflow}, which the caller's scopes do not include."
             return Explained(replace(found, sentence=sentence), None), None
         if found.verdict is Verdict.QUEUED and found.run is None and isinstance(job, Job):
@@ -144,12 +144,14 @@ class Explain:
         job = None if tags is None else self.parts.jobs.get(tenant, workflow)
         return tags is None or (job is not None and not tags.isdisjoint(job.tags))
 
-    def _as_step(self, job: Job, workflow: str, at: int, alone: Explanation, charge: Charge) -> Explained:
+    def _as_step(
+        self, job: Job, workflow: str, at: int, alone: Explanation, tags: Set[str] | None, charge: Charge
+    ) -> Explained:
         """Explain a step without a record at that instant by the run of its workflow, or explain why its workflow did
         not run.
         """
         try:
-            whole, view = self._explained(job.tenant, workflow, at, None, charge)
+            whole, view = self._explained(job.tenant, workflow, at, tags, charge)
         except JobUnknownError:
             return Explained(alone, None)
         if view is None and whole.found.run is not None:

@@ -763,7 +763,8 @@ class Starter:
             following=message.following,
             last=message.final,
             called_until=None if run.is_workflow else run.called_until,  # a workflow's run does not call a target
-            in_workflow=None if turn is None else turn.called_until,
+            # The lock of this workflow does not separate the runs of a shared job.
+            in_workflow=None if turn is None or message.name.shared else turn.called_until,
         )
         return has_seat(job, self.rules.lane or job.lane, start)
 

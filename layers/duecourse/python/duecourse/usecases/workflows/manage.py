@@ -27,7 +27,7 @@ from duecourse.domain.workflows.check import (
     step_faults,
     time_faults,
 )
-from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef, read_ref
+from duecourse.domain.workflows.graph import Graph, Step, WorkflowRef, read_ref, ref_within
 from duecourse.domain.workflows.results import list_faults, result_faults
 from duecourse.limits import LOST_RACES
 from duecourse.messages import Cancel, RunMessage, message_about
@@ -252,7 +252,7 @@ class CancelRuns:
         own = {
             name: run
             for name, run in found.items()
-            if run.workflow is not None and not run.is_step and run.generation <= generation
+            if ref_within(run) is not None and not run.has_items and run.generation <= generation
         }
         now = self.parts.clock.now()
         orders = [
@@ -546,9 +546,15 @@ class ManageWorkflows:
             *step_faults(workflow_id, draft.steps, draft.inline, found),
             *claimed_by_others(self.editing.jobs.membership, workflow_id, draft.steps, found, now),
             *self._level_faults(tenant, workflow_id, standing, draft.steps, found, budget.charge),
+            *self._payload_faults(standing, own.payload, budget.charge),
         ]
         for each in _nested(draft.steps, found).values():
-            for within in jobs_of(self.parts.workflows, tenant, ref_of(each), lambda n: budget.charge(steps_cost(n))):
+            for within in jobs_of(
+                self.parts.workflows,
+                tenant,
+                ref_of(each),
+                lambda jobs, graphs: budget.charge(1 + steps_cost(jobs) + graphs),
+            ):
                 draft.reach(within)
         large = sum(found[name].payload is UNREAD for name in found.keys() - draft.inline.keys())
         left = 0 if before is None else len(before.graph.owned - graph.owned)
@@ -571,6 +577,16 @@ class ManageWorkflows:
         self.editing.jobs.limits.check_quota(self.parts.tenant_limits, tenant, created)
         return found
 
+    def _payload_faults(self, standing: Job | None, payload: object, charge: Charge) -> list[WorkflowFault]:
+        """Return the faults of the workflow's new payload if its own job, `standing`, is a step of another workflow."""
+        if standing is None or standing.workflow is None:
+            return []
+        charge(1)
+        graph = self.editing.jobs.membership.graph(standing)
+        step = None if graph is None else graph.steps[graph.of_jobs[standing.id]].id
+        found = [] if graph is None or step is None else result_faults(payload, step, graph)
+        return [WorkflowFault(("payload", *path), detail) for path, detail in found]
+
     def _level_faults(
         self,
         tenant: str,
@@ -581,32 +597,40 @@ class ManageWorkflows:
         charge: Charge,
     ) -> list[WorkflowFault]:
         """Return the faults of the steps that are workflows. `own` is the workflow's own job, and `found` are the
-        existing jobs of the steps. Each workflow that is read costs a request.
+        existing jobs of the steps. Each workflow that is read costs a request, except for the first one.
         """
         nested = _nested(steps, found)
         if not nested:
             return []
         above, around, membership = list[str](), own, self.editing.jobs.membership
         while around is not None and around.workflow is not None and len(above) < MAX_LEVELS:
-            charge(1)
+            charge(2)
             if around.workflow in above or not membership.holds(around, self.parts.clock.now()):
                 break
             above.append(around.workflow)
             around = self.parts.jobs.get(tenant, around.workflow)
         few = dict(islice(nested.items(), MAX_NESTED + 1))
-        levels = {name: self._levels(tenant, job, MAX_LEVELS, charge) for name, job in few.items()}
+        charge(len(few))
+        levels = {name: self._levels(tenant, job, charge) for name, job in few.items()}
         return level_faults(workflow_id, steps, above, levels)
 
-    def _levels(self, tenant: str, job: Job, most: int, charge: Charge) -> int:
-        """Return how many workflows are within each other, from this one on; at most `most`."""
-        charge(1)
-        try:
-            graph = self.parts.workflows.graph(tenant, ref_of(job))
-        except GraphMissingError:
-            return 1
-        names = [step.job_id for step in graph.steps if step.nested] if most > 1 else []
-        inner = _nested(graph.steps, self.parts.workflows.jobs(tenant, names) if names else {})
-        return 1 + max((self._levels(tenant, each, most - 1, charge) for each in inner.values()), default=0)
+    def _levels(self, tenant: str, job: Job, charge: Charge) -> int:
+        """Return how many workflows are within each other, from this one on; at most MAX_LEVELS. Each workflow within
+        this one costs a request.
+        """
+        store, level, found = self.parts.workflows, [job], 1
+        while found < MAX_LEVELS:
+            names = list[str]()
+            for each in level:
+                with suppress(GraphMissingError):
+                    names += [step.job_id for step in store.graph(tenant, ref_of(each)).steps if step.nested]
+            if not names:
+                break
+            charge(1 + len(names))
+            read = store.jobs(tenant, names).values()
+            level = [each for each in read if isinstance(each.target, WorkflowTarget)]
+            found += 1 if level else 0
+        return found
 
     def _checked_own(
         self, tenant: str, workflow_id: str, draft: WorkflowDraft, before: Workflow | None

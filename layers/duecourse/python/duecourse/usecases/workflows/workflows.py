@@ -43,6 +43,7 @@ from duecourse.domain.workflows.graph import (
     WorkflowRef,
     end_of,
     numbers_in,
+    read_ref,
     ref_around,
     ref_within,
     refs_of,
@@ -526,31 +527,58 @@ class Workflows:
 
 
 def graph_run(store: WorkflowStore, tenant: str, ref: WorkflowRef, of: RunLike) -> GraphRun:
-    """Return the run of this graph which `of` is, or to which it belongs. Raises GraphMissingError."""
-    return GraphRun(ref, store.graph(tenant, ref), run_in(ref, of))
-
-
-def jobs_of(store: WorkflowStore, tenant: str, ref: WorkflowRef, charge: Callable[[int], None]) -> list[Job]:
-    """Return the jobs of a workflow: its own, those of its steps, and those of the workflows that are its steps, as
-    they are now. `charge` receives the number of jobs before they are read. Raises GraphMissingError and the errors of
-    `charge`.
+    """Return the run of this graph which `of` is, or to which it belongs. A rerun of the outermost workflow decides
+    whether the times of the steps apply at all levels. Raises GraphMissingError.
     """
-    found, refs = dict[str, Job](), [ref]
-    for _ in range(MAX_LEVELS):
-        names = {name for each in refs for name in (each.workflow, *store.graph(tenant, each).of_jobs)} - found.keys()
-        charge(len(names))
+    graph, name = store.graph(tenant, ref), run_in(ref, of)
+    if ref.outer and name.suffix and graph.has_times:
+        outermost = store.graph(tenant, read_ref(ref.outer.partition("/")[0]))
+        graph = replace(graph, timed=outermost.is_timed(name.suffix))
+    return GraphRun(ref, graph, name)
+
+
+def jobs_of(
+    store: WorkflowStore, tenant: str, ref: WorkflowRef, charge: Callable[[int, int], None], run: RunName | None = None
+) -> list[Job]:
+    """Return the jobs of a workflow: its own, those of its steps, and those of the workflows that are its steps, as
+    they are now. `run` is a run of this workflow: the nested runs that have begun in it keep their graphs, so the jobs
+    in these graphs are included. `charge` receives the numbers of jobs or records, and of graphs of nested workflows,
+    before they are read. Raises GraphMissingError and the errors of `charge`.
+    """
+    found, level, known = dict[str, Job](), {ref._replace(outer=""): run}, set[str]()
+    for depth in range(MAX_LEVELS):
+        if depth:
+            charge(0, len(level))
+        inside = [(each, store.graph(tenant, each), name) for each, name in level.items()]
+        known |= {each.workflow for each in level}
+        names = {job_id for each, graph, _ in inside for job_id in (each.workflow, *graph.of_jobs)} - found.keys()
+        charge(len(names), 0)
         read = store.jobs(tenant, sorted(names))
         found |= read
-        workflows = [(job.id, job.target) for job in read.values()]
-        known = {each.workflow for each in refs}
-        refs = [
-            WorkflowRef(job_id, target.graph)
-            for job_id, target in workflows
-            if isinstance(target, WorkflowTarget) and job_id not in known
-        ]
-        if not refs:
+        level = {
+            WorkflowRef(job.id, job.target.graph): None
+            for job in read.values()
+            if isinstance(job.target, WorkflowTarget) and job.id not in known
+        }
+        for each, graph, name in inside:
+            level |= {} if name is None else _nested_in(store, tenant, GraphRun(each, graph, name), charge)
+        if not level:
             break
     return list(found.values())
+
+
+def _nested_in(
+    store: WorkflowStore, tenant: str, inside: GraphRun, charge: Callable[[int, int], None]
+) -> dict[WorkflowRef, RunName]:
+    """Return the graphs of the nested runs that have begun in a run, and their names."""
+    steps = enumerate(inside.graph.steps)
+    numbers = [number for number, step in steps if step.nested and step.carried_over is None]
+    if not numbers:
+        return {}
+    charge(len(numbers), 0)
+    records = records_in(store, tenant, inside, numbers).values()
+    begun = [(ref_within(each), each.name) for each in records]
+    return {ref._replace(outer=""): name for ref, name in begun if ref is not None}
 
 
 def state_of(inside: GraphRun, known: StepOutcomes) -> WorkflowState:
