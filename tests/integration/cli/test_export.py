@@ -39,7 +39,7 @@ ODD_TEXTS = [
 def filled(desk: Desk) -> None:
     """All sorts of jobs."""
     for name, job in JOBS.items():
-        desk.api.post(job | {"id": name})
+        desk.api.post(job | {"id": f"{name}-job" if name in NIGHTLY["jobs"] else name})
     desk.api.post({"id": "odd", "schedule": None, "target": HTTP_TARGET, "payload": {"on": ODD_TEXTS, "5": 1e300}})
     desk.api.post({"id": "zoned", "schedule": None, "timezone": "Asia/Tokyo", "target": HTTP_TARGET})
     desk.put({"schedule": "0 1 * * *", "tags": ["etl"], "jobs": {**NIGHTLY["jobs"], "zoned": {"when": "all_done"}}})

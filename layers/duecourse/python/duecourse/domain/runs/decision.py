@@ -57,6 +57,7 @@ class StepTurn:
     - `called_until`: the latest start of calls by earlier runs of the workflow that may still be in progress
       (domain.runs.overlap.called_in_workflow).
     - `workflow_redriven_at`: the last redrive of the workflow's run.
+    - `nested`: the step is a workflow.
     """
 
     readiness: Readiness
@@ -65,6 +66,7 @@ class StepTurn:
     not_before: float = 0.0
     called_until: float | None = None
     workflow_redriven_at: float | None = None
+    nested: bool = False
 
 
 class WorkflowOutcome(StrEnum):

@@ -797,7 +797,7 @@ def decide_step_start(
     If there is no record, `turn` was read before the record. If the record shows that the step may run again, `turn`
     was read after the record.
     """
-    job = _as_it_was(job, request, run)
+    job = _as_it_was(job, request, turn, run)
     held = held_by_pause(request, job, now) if isinstance(job, Job) else None
     if run is not None and not may_run_again(run):
         return go_on(request, own_job(job, run), run, context, now)
@@ -831,13 +831,13 @@ def decide_step_start(
     return replace(start, run=replace(start.run, redriven_at=now, failure=None))
 
 
-def _as_it_was(job: JobSnapshot, request: StartRequest, run: Run | None) -> JobSnapshot:
-    """Return the job of a step. Returns None if it was deleted and created again as a workflow, but the run cannot be
-    that of a workflow: that of a shared job or of an item, or one that has a record without a graph.
+def _as_it_was(job: JobSnapshot, request: StartRequest, turn: StepTurn, run: Run | None) -> JobSnapshot:
+    """Return the job of a step. Returns None if it was deleted and created again as a workflow since the graph was
+    stored: its steps may be steps of another workflow, also of this one.
     """
     if not isinstance(job, Job) or not isinstance(job.target, WorkflowTarget) or request.has_items:
         return job
-    return job if _may_nest(request.name) and (run is None or run.is_workflow) else None
+    return job if turn.nested and (run is None or run.is_workflow) else None
 
 
 def _may_nest(name: RunName) -> bool:

@@ -347,7 +347,8 @@ class Workflows:
         ends = self._ends_before(message.tenant, around, number, own=run is not None)
         readiness = state_of(around, ends).readiness(number)
         own_time = graph.not_before(number, message.occurrence, around.name.suffix)
-        turn = StepTurn(readiness, round=ends.round(number), not_before=float(own_time or 0))
+        nested = graph.steps[number].nested
+        turn = StepTurn(readiness, round=ends.round(number), not_before=float(own_time or 0), nested=nested)
         if readiness is Readiness.WAITS:
             return turn
         workflow = self._workflow_run(message.tenant, around)
@@ -541,8 +542,8 @@ def jobs_of(
     store: WorkflowStore, tenant: str, ref: WorkflowRef, charge: Callable[[int, int], None], run: RunName | None = None
 ) -> list[Job]:
     """Return the jobs of a workflow: its own, those of its steps, and those of the workflows that are its steps, as
-    they are now. `run` is a run of this workflow: the nested runs that have begun in it keep their graphs, so the jobs
-    in these graphs are included. `charge` receives the numbers of jobs or records, and of graphs of nested workflows,
+    they are now. `run` is a run of this workflow: the nested runs that have started in it keep their graphs, so the
+    jobs in these graphs are included. `charge` receives the numbers of jobs or records, and of graphs of nested workflows,
     before they are read. Raises GraphMissingError and the errors of `charge`.
     """
     found, level, known = dict[str, Job](), {ref._replace(outer=""): run}, set[str]()
@@ -570,7 +571,7 @@ def jobs_of(
 def _nested_in(
     store: WorkflowStore, tenant: str, inside: GraphRun, charge: Callable[[int, int], None]
 ) -> dict[WorkflowRef, RunName]:
-    """Return the graphs of the nested runs that have begun in a run, and their names."""
+    """Return the graphs of the nested runs that have started in a run, and their names."""
     steps = enumerate(inside.graph.steps)
     numbers = [number for number, step in steps if step.nested and step.carried_over is None]
     if not numbers:
