@@ -543,8 +543,8 @@ def jobs_of(
 ) -> list[Job]:
     """Return the jobs of a workflow: its own, those of its steps, and those of the workflows that are its steps, as
     they are now. `run` is a run of this workflow: the nested runs that have started in it keep their graphs, so the
-    jobs in these graphs are included. `charge` receives the numbers of jobs or records, and of graphs of nested workflows,
-    before they are read. Raises GraphMissingError and the errors of `charge`.
+    jobs in these graphs are included. `charge` receives the numbers of jobs or records, and of graphs of nested
+    workflows, before they are read. Raises GraphMissingError and the errors of `charge`.
     """
     found, level, known = dict[str, Job](), {ref._replace(outer=""): run}, set[str]()
     for depth in range(MAX_LEVELS):
