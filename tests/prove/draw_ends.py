@@ -12,7 +12,7 @@ from tests.prove.faults import Fault
 from tests.prove.plan import Conditions, Operation, Plan
 from tests.prove.targets import TARGET
 
-FLOW = "flow"
+FLOW, INNER = "flow", "inner"
 
 AT_EXECUTIONS = (
     *("StartExecution", "StartExecution", "DescribeExecution", "DescribeExecution", "StopExecution", "PutItem/runs"),
@@ -307,6 +307,48 @@ def stops(random: Random, seed: int) -> Plan:
     target = {"outcomes": random.choice(({"stays": 1}, {"stays": 1, "fails": 1})), "seconds": 3.0, "events": EVENTS}
     faults, conditions = _disturbed(random, AT_ITEMS)
     return Plan(seed, 60.0, tuple(operations), faults, conditions, {"each": target})
+
+
+def nested(random: Random, seed: int) -> Plan:
+    """A workflow that has another one as a step, and a shared job; people act on the runs of both levels."""
+    retry = {"max_attempts": random.choice((1, 1, 2)), "backoff": "fixed", "min_seconds": 1, "max_seconds": 5}
+    job = {"target": TARGET["target"], "retry": retry, "timeout_seconds": 5}
+    rules = ("all_success", "all_success", "all_done", "any_failure", "none_failed")
+    within: dict[str, Any] = {}
+    for number in range(random.randint(1, 3)):
+        step: dict[str, Any] = {"job_id": f"m{number}", "job": job}
+        if within and random.random() < 0.7:
+            step |= {"after": [random.choice(list(within))], "when": random.choice(rules)}
+        if random.random() < 0.2:
+            step["may_fail"] = True
+        within[f"m{number}"] = step
+    inner: dict[str, Any] = {"schedule": None, "jobs": within, "deadline_seconds": random.choice((60, 600))}
+    inner["overlap"] = random.choice(("allow", "queue", "skip"))
+    jobs: dict[str, Any] = {"first": {"job_id": "first", "job": job}, INNER: {"job_id": INNER, "after": ["first"]}}
+    jobs["common"] = {"job_id": "common", "shared": True, "after": [INNER], "when": random.choice(rules)}
+    jobs["last"] = {"job_id": "last", "job": job, "after": ["common"], "when": random.choice(rules)}
+    if random.random() < 0.3:
+        jobs[INNER]["may_fail"] = True
+    outer = {"schedule": None, "deadline_seconds": random.choice((60, 120, 600)), "overlap": "allow", "jobs": jobs}
+    operations = [
+        Operation(1.0, "create", "common", {"body": TARGET | {"schedule": None, "retry": retry, "timeout_seconds": 5}}),
+        Operation(1.5, "put", INNER, {"body": inner}),
+        Operation(3.0, "put", FLOW, {"body": outer}),
+        Operation(6.0, "run", FLOW, {}),
+    ]
+    for _ in range(random.choice((0, 1, 1, 2, 3))):
+        places = [FLOW, FLOW, INNER, INNER, "common", *within]
+        what, name = random.choice(("redrive", "redrive", "cancel", "rerun", "run", "pause")), random.choice(places)
+        moment, more = round(random.uniform(7, 50), 1), {"pick": random.randint(0, 5)}
+        operations.append(Operation(moment, what, name, more))
+        if what == "pause":
+            operations.append(Operation(round(moment + 9, 1), "resume", name, {"body": {"catch_up": False}}))
+    outcomes = ({"succeeds": 1}, {"succeeds": 1}, {"succeeds": 2, "fails": 1}, {"fails": 1})
+    names = ["first", "common", "last", *within]
+    targets = {name: {"outcomes": random.choice(outcomes), "seconds": random.choice((0.2, 1.0, 4.0))} for name in names}
+    targets["first"]["outcomes"] = {"succeeds": 1}
+    faults, conditions = _disturbed(random, AT_ITEMS)
+    return Plan(seed, 80.0, _sorted(operations), faults, conditions, targets)
 
 
 def snoozes(random: Random, seed: int) -> Plan:

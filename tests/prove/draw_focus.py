@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from tests.prove.draw_breakers import breakers, guarded, probes
-from tests.prove.draw_ends import executed, executions, items, snoozes, stops, successors
+from tests.prove.draw_ends import executed, executions, items, nested, snoozes, stops, successors
 from tests.prove.draw_keys import allowed, edits, keyed, keys, paces, places, rates, wide
 from tests.prove.draw_workflows import RIVAL, WORKFLOW, features, steps
 from tests.prove.faults import Fault
@@ -500,6 +500,7 @@ FOCUS: dict[str, Callable[[Random, int], Plan]] = {
         successors,
         items,
         stops,
+        nested,
         snoozes,
     )
 }

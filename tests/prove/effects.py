@@ -238,8 +238,8 @@ class AllPromises(EndPromises):
 
     def _steady(self, name: str, steps: Any) -> bool:
         """Whether nobody redrove, cancelled or replaced anything of a workflow."""
-        own = name.partition(".")[0]
-        whats = {done.operation.what for job in (own, *steps) for done in self.done[job]}
+        family = self._family(name.partition(".")[0], steps)
+        whats = {done.operation.what for job in family for done in self.done[job]}
         return (
             whats <= {"create", "run", "put", "rerun", "pause", "resume"} and not self.result.operator.redriven_messages
         )
@@ -254,7 +254,8 @@ class AllPromises(EndPromises):
                 first = next(iter(self.calls.get(f"{each}.{name.partition('.')[2]}", [])), None)
                 if first is None or step["carried_over"]:
                     continue
-                ready = [self._asked_of(run)]
+                is_nested = run["workflow"] != run["job_id"]
+                ready = [at(run["started_at"]) if is_nested else self._asked_of(run)]
                 ready += [
                     at(steps[other]["finished_at"]) for other in _before(each, steps) if steps[other]["finished_at"]
                 ]

@@ -623,6 +623,18 @@ MUTANTS = (
         "stops",
     ),
     Mutant(
+        "the end of a nested workflow is not recorded in the outer one",
+        "        if run.is_step:\n            following +=",
+        "        if run.is_step and (run.has_items or not run.is_workflow):\n            following +=",
+        "nested",
+    ),
+    Mutant(
+        "a nested workflow goes on after the cancellation of the outer one",
+        "        return messages.cancellations(state.to_cancel())",
+        "        return messages.cancellations(() if run.is_step and run.items is None else state.to_cancel())",
+        "nested",
+    ),
+    Mutant(
         "an old message starts a rescheduled run",
         '    if now < run.due:\n        return Drop("the run was rescheduled")\n',
         "",

@@ -334,7 +334,8 @@ class Promises:
                 yield "each run ends", f"{shown(run)}; calls: {[told(call) for call in calls]}"
             if run["state"] == "SKIPPED" and calls and run["workflow"] is None:
                 yield "a skipped run is not called", f"{shown(run)}; calls: {[told(call) for call in calls]}"
-            if run["state"] == "SUCCEEDED" and run["workflow"] != run["job_id"] and not self.succeeded(name, calls):
+            calls_nothing = run["job_id"] in self.result.workflows
+            if run["state"] == "SUCCEEDED" and not calls_nothing and not self.succeeded(name, calls):
                 yield "success is a target's", f"{shown(run)}; calls: {[told(call) for call in calls]}"
             if (
                 run["state"] == "DEAD"
@@ -581,8 +582,9 @@ def _once(definition: dict[str, Any]) -> bool:
 
 
 def local_of(run: str) -> str:
-    """The part of a run's id that it has in common with the run of its workflow, also if it is that of an item."""
-    return re.sub(r"\.i\d+$", "", run.partition(".")[2])
+    """The part of a run's id that it has in common with the run of its workflow, also if it is that of an item or of a
+    shared job."""
+    return re.sub(r"(\.w[\w-]+)?(\.i\d+)?$", "", run.partition(".")[2])
 
 
 def told(call: TargetCall) -> str:

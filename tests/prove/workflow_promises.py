@@ -75,10 +75,21 @@ class WorkflowPromises(Promises):
         return {each["id"]: each for each in run["jobs"]}
 
     def calls_of(self, step: str, local: str) -> list[TargetCall]:
-        """The calls of a step's run, or of its items."""
-        own = self.calls.get(f"{step}.{local}", [])
-        items = [calls for name, calls in self.calls.items() if name.startswith(f"{step}.{local}.i")]
-        return own if not items else sorted((one for calls in items for one in calls), key=lambda each: each.began)
+        """The calls of a step's run, of its items, or of the steps of a nested workflow."""
+        own = [calls for name, calls in self.calls.items() if (name.partition(".")[0], local_of(name)) == (step, local)]
+        own += [self.calls_of(each, local) for each in self._within(step)]
+        return sorted((one for calls in own for one in calls), key=lambda each: each.began)
+
+    def _within(self, step: str) -> set[str]:
+        """The steps of a workflow; none of another job."""
+        puts = [done for done in self.done[step] if done.operation.what == "put"]
+        return {name for done in puts for name in done.operation.more["body"]["jobs"]}
+
+    def _family(self, workflow: str, steps: Runs) -> set[str]:
+        """The jobs on whose runs an action may change a run of the workflow: those of all levels."""
+        outer = {other for other in self.result.workflows if workflow in self._within(other)}
+        inner = {each for each in steps if self._within(each)}
+        return {workflow, *steps, *outer}.union(*(self._within(each) for each in outer | inner))
 
     def _may_fail(self, run: str) -> set[str] | None:
         """Jobs that may fail; None where the workflow was put more than once."""
@@ -126,7 +137,7 @@ class WorkflowPromises(Promises):
     def _touched(self, name: str, steps: Runs) -> bool:
         """Whether somebody acted on a run, or on a run of one of its jobs, or on a run from which an end is given."""
         local, workflow = name.partition(".")[2], name.partition(".")[0]
-        runs = {f"{each}.{local}" for each in steps} | {name}
+        runs = {f"{each}.{local}" for each in self._family(workflow, steps)} | {name}
         given = {step["run"] for step in steps.values() if step["carried_over"] and step["run"]}
         runs |= given | {f"{workflow}.{each.partition('.')[2]}" for each in given}
         if self.result.operator.redriven_messages:
@@ -144,6 +155,9 @@ class WorkflowPromises(Promises):
         steps = self._steps(run)
         if self.recreated(name.partition(".")[0]) and self._touched(name, steps):
             return  # a job that is redriven runs, but a deleted workflow does not go on
+        of = self.result.runs.get(name, {}).get("workflow")
+        if run["state"] == "SUCCEEDED" and of != name.partition(".")[0] and self._touched(name, steps):
+            return  # a step of it was redriven, but a nested workflow that has succeeded is final
         for each, step in steps.items():
             if step["carried_over"] or step["reason"] == "not_its_time" or each in run["rerun_from"]:
                 continue
@@ -176,6 +190,7 @@ class WorkflowPromises(Promises):
             other
             for other, calls in before.items()
             if self.has_items(f"{other}.{name.partition('.')[2]}")
+            or self._within(other)
             or any(
                 one.callback_token or (one.outcome == "succeeds" and one.until <= call.began + SLACK) for one in calls
             )
@@ -187,14 +202,16 @@ class WorkflowPromises(Promises):
             yield "no job starts before its condition holds", text
         if step["when"] in ("any_success", "none_failed") and before and not succeeded and not given & set(before):
             yield "no job starts before its condition holds", text
-        # The cancellation of a step with items ends it, and interrupts no call (docs/runs.md#cancel).
+        # The cancellation of a step with items or steps ends it, and interrupts no call (docs/runs.md#cancel).
         cancelled = {other["id"] for other in self.result.graphs[name]["jobs"] if other["state"] == "CANCELLED"}
         if step["when"] in ("all_success", "all_done", "none_failed"):
             at_work = [
                 one
                 for other, calls in before.items()
                 for one in calls
-                if not (other in cancelled and self.has_items(f"{other}.{name.partition('.')[2]}"))
+                if not (
+                    other in cancelled and (self._within(other) or self.has_items(f"{other}.{name.partition('.')[2]}"))
+                )
                 and one.began < call.began - SLACK < min(one.until, self.alive_until(one)) - 2 * SLACK
             ]
             if at_work and call.attempt == 1:
@@ -215,8 +232,8 @@ class WorkflowPromises(Promises):
                     )
 
     def _touched_after(self, name: str, steps: Runs) -> bool:
-        local = name.partition(".")[2]
-        runs = {f"{each}.{local}" for each in steps} | {name}
+        workflow, _, local = name.partition(".")
+        runs = {f"{each}.{local}" for each in self._family(workflow, steps)} | {name}
         return bool(self.result.operator.redriven_messages) or any(
             (_step_of(done.run) in runs and done.operation.what == "redrive") or done.operation.what == "redrive-many"
             for each in self.done.values()

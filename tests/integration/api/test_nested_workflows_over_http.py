@@ -620,3 +620,19 @@ def test_nested_workflows_are_charged_by_their_number_before_they_are_read(table
     assert put("top", {f"mid-{number}": {} for number in range(5)}) == 201
     spent = before - desk.api.get("/v1/stats").json["requests"]["left"]
     assert spent >= 15, "five workflows with five workflows in them, and their jobs"
+
+
+def test_nested_workflow_that_has_succeeded_does_not_continue_after_a_redrive(desk: Nested) -> None:
+    desk.answers.failing = {"copy"}
+    copy, index = INNER["jobs"]["copy"], INNER["jobs"]["index"]
+    desk.put(INNER | {"jobs": {"copy": copy | {"may_fail": True}, "index": index}}, "/v1/workflows/load")
+    desk.put(OUTER)
+    desk.world.until(END)
+    assert desk.states("copy", "index", "load") == {"copy": "DEAD", "index": "SKIPPED", "load": "SUCCEEDED"}
+    desk.answers.failing = set()
+    assert desk.post(f"/v1/runs/copy.{LOCAL}/redrive").status == 202
+    desk.world.until(END + 60)
+    assert desk.states("copy", "index", "load") == {"copy": "SUCCEEDED", "index": "SKIPPED", "load": "SUCCEEDED"}
+    view = desk.api.get(f"/v1/workflows/load/runs/{LOCAL}").json
+    assert [each["state"] for each in view["jobs"]] == ["SUCCEEDED", "SKIPPED"]
+    assert (view["counts"]["due"], view["counts"]["waiting"]) == (0, 0)

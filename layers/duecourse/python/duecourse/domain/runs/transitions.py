@@ -910,10 +910,12 @@ def _continue_items(request: StartRequest, job: Job, run: Dead, context: Attempt
 
 
 def goes_on(run: Run, outcome: WorkflowOutcome) -> bool:
-    """Return whether a workflow's run that ended with its steps continues, because one of them was redriven."""
+    """Return whether a workflow's run that ended with its steps continues, because one of them was redriven. One that
+    is itself a step and has succeeded does not: others have used its result.
+    """
     match run:
         case Succeeded():
-            return outcome is WorkflowOutcome.OPEN
+            return outcome is WorkflowOutcome.OPEN and not run.is_step
         case Dead() if run.reason == STEPS_FAILED:
             return outcome in (WorkflowOutcome.OPEN, WorkflowOutcome.DONE)
         case _:
