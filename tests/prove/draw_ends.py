@@ -311,7 +311,8 @@ def stops(random: Random, seed: int) -> Plan:
 
 def nested(random: Random, seed: int) -> Plan:
     """A workflow that has another one as a step, and a shared job; people act on the runs of both levels."""
-    retry = {"max_attempts": random.choice((1, 1, 2)), "backoff": "fixed", "min_seconds": 1, "max_seconds": 5}
+    wait = random.choice((1, 8))
+    retry = {"max_attempts": random.choice((1, 3)), "backoff": "fixed", "min_seconds": wait, "max_seconds": wait + 4}
     job = {"target": TARGET["target"], "retry": retry, "timeout_seconds": 5}
     rules = ("all_success", "all_success", "all_done", "any_failure", "none_failed")
     within: dict[str, Any] = {}
@@ -339,7 +340,10 @@ def nested(random: Random, seed: int) -> Plan:
     for _ in range(random.choice((0, 1, 1, 2, 3))):
         places = [FLOW, FLOW, INNER, INNER, "common", *within]
         what, name = random.choice(("redrive", "redrive", "cancel", "rerun", "run", "pause")), random.choice(places)
-        moment, more = round(random.uniform(7, 50), 1), {"pick": random.randint(0, 5)}
+        moment, more = (
+            round(random.choice((random.uniform(7, 15), random.uniform(7, 50))), 1),
+            {"pick": random.randint(0, 5)},
+        )
         operations.append(Operation(moment, what, name, more))
         if what == "pause":
             operations.append(Operation(round(moment + 9, 1), "resume", name, {"body": {"catch_up": False}}))
@@ -347,6 +351,9 @@ def nested(random: Random, seed: int) -> Plan:
     names = ["first", "common", "last", *within]
     targets = {name: {"outcomes": random.choice(outcomes), "seconds": random.choice((0.2, 1.0, 4.0))} for name in names}
     targets["first"]["outcomes"] = {"succeeds": 1}
+    if random.random() < 0.25:  # while a step waits for its next attempt
+        operations = [*operations[:4], Operation(round(random.uniform(8, 16), 1), "cancel", FLOW, {"pick": 0})]
+        targets |= {name: {"outcomes": {"fails": 1}, "seconds": 0.2} for name in within}
     faults, conditions = _disturbed(random, AT_ITEMS)
     return Plan(seed, 80.0, _sorted(operations), faults, conditions, targets)
 
