@@ -19,8 +19,11 @@ def test_shadow_job_page_shows_the_comparison_and_promotes(
     assert made.shadow_since is not None
     page = open_page(console, "/jobs/hourly")
     expect(page.get_by_text("Shadow", exact=True)).to_be_visible()
+    expect(page.get_by_text("Nothing could be compared yet")).to_be_visible()
+    scheduler.advance(hours=1, minutes=5)
+    page.reload()
     expect(page.get_by_text("No pings: the other scheduler is probably not connected")).to_be_visible()
-    scheduler.advance(hours=1)
+    scheduler.advance(minutes=55)
     scheduler.client.ping_job("hourly")
     scheduler.advance(minutes=30)
     scheduler.client.ping_job("hourly")

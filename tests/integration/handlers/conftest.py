@@ -78,6 +78,7 @@ def environ(stage: Stage, ministack: str) -> dict[str, str]:
         "ARCHIVE_SOURCE": "91eaeb7e-c976-1234-9451-8709db01f137",
         "PING_URL": "none",
         "FAILED_SHARE": "0.4",
+        "AUDIT_FUNCTION": "audit",
         "REQUESTS_PER_SECOND": "50",
         "BURST": "100",
         "LOOKAHEAD_SECONDS": "300",
