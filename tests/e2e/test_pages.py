@@ -43,8 +43,10 @@ def environment(system: System, tmp_path: Path) -> Iterator[dict[str, str]]:
     """A shell; what a page leaves on the stack that other tests use, too, is deleted afterwards."""
 
     def ids() -> list[str]:
-        """Workflows first: their jobs cannot be deleted before."""
-        return [each.id for list_ in (system.client.list_workflows, system.client.list_jobs) for each in list_()]
+        """Workflows first, the outermost ones before the others: their jobs cannot be deleted before."""
+        found = [each.id for list_ in (system.client.list_workflows, system.client.list_jobs) for each in list_()]
+        nested = {each for each in found if system.client.get_job(each).workflow is not None}
+        return sorted(found, key=lambda each: each in nested)
 
     before = ids()
     yield shell(tmp_path / "bin", system.stack.endpoint, system.stack.api)
