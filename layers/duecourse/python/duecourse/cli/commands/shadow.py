@@ -7,12 +7,14 @@ from datetime import UTC, datetime
 from functools import partial
 
 import click
+from rich.progress import MofNCompleteColumn
 
 from duecourse.cli.commands.options import confirm, connected, named_options, yes_option
 from duecourse.cli.manifests.plan import patient
 from duecourse.cli.output.documents import Listed, PromotedJob, PromotedJobs
 from duecourse.cli.output.table import Cell, print_table
 from duecourse.cli.output.values import print_json
+from duecourse.cli.progress import bar
 from duecourse.cli.terminal import Command, Group, UsageError, plain, say
 from duecourse.cli.when import local_zone, moment
 from duecourse.client import ApiError, Client, NotFoundError
@@ -65,7 +67,7 @@ def report(
     _reject_both(job_ids, tag)
     with connected(api, sign) as client:
         found: list[Shadow] = []
-        for job_id in _chosen(client, job_ids, tag):
+        for job_id in _with_progress(list(_chosen(client, job_ids, tag)), "comparing", quiet=as_json):
             try:
                 found.append(patient(partial(client.get_shadow_report, job_id, days=days, tolerance=tolerance)))
             except (ApiError, NotFoundError) as error:
@@ -113,13 +115,21 @@ def promote(
         if chosen and not yes:
             names = ", ".join(chosen[:SHOWN]) + (f" and {len(chosen) - SHOWN:,} more" if len(chosen) > SHOWN else "")
             confirm(f"Promote {names}?")
-        items = [_promoted(client, job_id, days=days, force=force, say=_quiet if as_json else say) for job_id in chosen]
+        said = _quiet if as_json else say
+        promoting = _with_progress(chosen, "promoting", quiet=as_json)
+        items = [_promoted(client, job_id, days=days, force=force, say=said) for job_id in promoting]
     if as_json:
         print_json(PromotedJobs(items=items, next_cursor=None))
     elif not items:
         say(_none(tag))
     if any(item["error"] is not None for item in items):
         raise SystemExit(NOT_AGREED)
+
+
+def _with_progress(job_ids: Sequence[str], text: str, *, quiet: bool) -> Iterator[str]:
+    """Yield the ids, and show how many are done: each takes a request that costs several tokens."""
+    with bar("[progress.description]{task.description}", MofNCompleteColumn(), quiet=quiet) as progress:
+        yield from progress.track(job_ids, description=text)
 
 
 def _reject_both(job_ids: Sequence[str], tag: str | None) -> None:
