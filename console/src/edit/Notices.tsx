@@ -16,6 +16,12 @@ const CAUSES = [
   { value: "paused", label: "The job was paused" },
   { value: "report", label: "A report was made" },
 ];
+/** The causes that a job can have: only reports are announced as made. */
+function causesOf(doc: Doc) {
+  const isReport = valueAt(doc, ["target", "type"]) === "report";
+  return CAUSES.filter((each) => isReport || each.value !== "report");
+}
+
 const FORMATS = ["json", "slack", "teams"].map((value) => ({ value, label: value }));
 const PATH = ["notify"];
 
@@ -49,7 +55,7 @@ export function Notices({ editor, most }: { editor: Editor; most: number }) {
               <Multiselect
                 ariaLabel={`Causes of notice ${place + 1}`}
                 selectedOptions={CAUSES.filter((each) => [rule.on].flat().includes(each.value))}
-                options={CAUSES}
+                options={causesOf(editor.doc)}
                 placeholder="Choose causes"
                 onChange={({ detail }) =>
                   change(
