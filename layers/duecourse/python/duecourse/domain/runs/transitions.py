@@ -883,7 +883,7 @@ def decide_evaluated(
             named = replace(run, failure=Failure(event.error, run.code), fencing_token=context.fencing_token)
             return Transition(named, run, "other steps of it are dead now")
         case Dead() if run.is_step and goes_on(run, outcome) and isinstance(job, Job):
-            return _continue_items(request, job, run, context, now)
+            return _continue_step(request, job, run, context, now)
         case Dead() | Succeeded() if not run.is_step and goes_on(run, outcome) and isinstance(job, Job):
             # The workflow's run was not redriven itself: its other dead steps stay dead.
             allowed = replace(run, attempts_allowed=run.attempt + job.attempts_allowed, redriven_at=None)
@@ -892,7 +892,7 @@ def decide_evaluated(
             return Drop(f"the workflow's run is {run.state}")
 
 
-def _continue_items(request: StartRequest, job: Job, run: Dead, context: AttemptContext, now: float) -> Decision:
+def _continue_step(request: StartRequest, job: Job, run: Dead, context: AttemptContext, now: float) -> Decision:
     """Return the decision for the dead run of a step with items, or of a nested workflow, after the redrive of one of
     its items or steps. It is redriven, as a step, but its other dead ones stay dead. A step that has succeeded does not
     continue: others have used its result.

@@ -347,6 +347,7 @@ def wants_forecast(job: Job, run: Run) -> bool:
 class Due:
     """The run is forecast now, for this job and deadline."""
 
+    run: Run
     job: Job
     deadline: EndDeadline
 
@@ -376,7 +377,7 @@ def decide_forecast(
     if not wants_forecast(job, run):
         return NotDue("its job does not request forecasts")
     deadline = deadline_of(run, job, now)
-    return NotDue("it has no deadline that is still ahead") if deadline is None else Due(job, deadline)
+    return NotDue("it has no deadline that is still ahead") if deadline is None else Due(run, job, deadline)
 
 
 def next_check(

@@ -1,7 +1,8 @@
-"""A step that runs once for each item of a list (`for_each`): its graph, its job as its run calls it, its manifest.
+"""A step that runs once for each item of a list (`for_each`): its graph, and its job as its run calls it. And the
+manifest of a step whose run is a workflow's run: of items, or of a nested workflow.
 
-The run of such a step is a workflow's run: its steps are the items. Their job is the step's job, and the id of an
-item's run is that of the step's run with the index.
+The steps of the run of a step with `for_each` are the items. Their job is the step's job, and the id of an item's run
+is that of the step's run with the index.
 """
 
 from __future__ import annotations

@@ -63,30 +63,27 @@ class ForecastChecks:
         """Forecast the run of a message. A repeated message delivers no second notice."""
         message, now = item.message, self.parts.clock.now()
         lease_until = message.command.lease_until if isinstance(message.command, CheckForecast) else None
-        run = self.parts.runs.get(message.tenant, message.job_id, message.name.local)
-        job = self.parts.jobs.snapshot(message.tenant, message.job_id)
-        due = decide_forecast(run, job, message.attempt, lease_until, now)
-        match due:
+        record = self.parts.runs.get(message.tenant, message.job_id, message.name.local)
+        snapshot = self.parts.jobs.snapshot(message.tenant, message.job_id)
+        match decide_forecast(record, snapshot, message.attempt, lease_until, now):
             case NotDue(reason, again):
                 if again:
                     return self._send(item, now + ARMED_SECONDS, CheckForecast(lease_until), reason)
                 item.report.add("message_dropped", reason=reason, asked=message.kind)
                 return Disposition.ACK
-            case Due() if run is not None:
+            case Due(run, job, deadline):
                 durations = Durations(self.parts)
                 view = durations.view(run)
                 known = durations.of(view)
-                found = forecast(view, known, due.deadline, now)
+                found = forecast(view, known, deadline, now)
                 _report(found, item.report)
                 if found.at_risk:
-                    self.notifier().send([at_risk_notice(run, due.job, found)], item.report)
+                    self.notifier().send([at_risk_notice(run, job, found)], item.report)
                     return Disposition.ACK
-                at = next_check(view, known, due.deadline, now)
+                at = next_check(view, known, deadline, now)
                 if at is None:
                     return Disposition.ACK
                 return self._send(item, at, CheckForecast(), "the run will be at risk if no other step has ended")
-            case Due():
-                raise AssertionError("only a run with a record is due")
 
     def _send(self, item: WorkItem, at: float, command: CheckForecast, reason: str) -> Disposition:
         """Send the message again for an instant (UTC seconds). If the run has a timer for it, it replaces the timer."""
