@@ -38,6 +38,13 @@ ONE_SYSTEM = {
 }
 """The files whose tests use the fixture `system`."""
 
+LONG_FILES = (
+    "tests/scenarios/test_fault_table.py",
+    "tests/scenarios/workflows/test_faults.py",
+    "tests/unit/docs/test_recipes.py",
+)
+"""The files whose tests share nothing and take minutes each. Any worker takes the next of them."""
+
 
 def pytest_configure() -> None:
     """Set up the session before tests are collected."""
@@ -69,14 +76,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
-    """Assign all tests of a file to one worker. The files of tests/e2e that share a system also have one worker, so
-    that the system is deployed once.
+    """Assign all tests of a file to one worker, except those of LONG_FILES. The files of tests/e2e that share a system
+    also have one worker, so that the system is deployed once.
     """
     from xdist.scheduler import LoadFileScheduling
 
     class OneSystem(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             scope: str = super()._split_scope(nodeid)
+            if scope in LONG_FILES:
+                return nodeid
             return "tests/e2e" if scope in ONE_SYSTEM else scope
 
     return OneSystem(config, log)

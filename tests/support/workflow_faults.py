@@ -82,7 +82,8 @@ class WorkflowStage(Stage):
 @dataclass(frozen=True)
 class WorkflowStory:
     """`ends`: the state in which each job's run of INSTANT ends, and each run of an item (`load.i1`); `rerun`: the same
-    of the run that repeats it; `calls`: how often each job is called in all, without a fault.
+    of the run that repeats it; `calls`: how often each job is called in all, without a fault. `after` is the name of
+    the story that it begins with, where the faults at the writes of that part are left to that story.
     """
 
     name: str
@@ -90,6 +91,7 @@ class WorkflowStory:
     ends: Ends
     calls: Mapping[str, int]
     rerun: Ends | None = None
+    after: str | None = None
 
 
 def _chain(stage: WorkflowStage) -> None:
@@ -208,8 +210,10 @@ STORIES = (
         _all(ITEMS, **{"load.i1": D}, load=D, report=K, nightly=D),
         ITEM_CALLS | {"report": 0},
     ),
-    WorkflowStory("a redriven step with items", _redriven_items, _all(ITEMS), ITEM_CALLS | {"load": 3}),
-    WorkflowStory("a redriven item", _redriven_item, _all(ITEMS), ITEM_CALLS | {"load": 3}),
+    WorkflowStory(
+        "a redriven step with items", _redriven_items, _all(ITEMS), ITEM_CALLS | {"load": 3}, after="a failed item"
+    ),
+    WorkflowStory("a redriven item", _redriven_item, _all(ITEMS), ITEM_CALLS | {"load": 3}, after="a failed item"),
     WorkflowStory("a nested workflow", _nested, _all(NESTED), NESTED_CALLS),
     WorkflowStory(
         "a failure in a nested workflow",
@@ -217,9 +221,14 @@ STORIES = (
         _all(NESTED, copy=D, index=K, load=D, **{"report.wnightly": K}, nightly=D),
         NESTED_CALLS | {"index": 0, "report": 0},
     ),
-    WorkflowStory("a redriven step of a nested workflow", _redriven_inner, _all(NESTED), NESTED_CALLS | {"copy": 2}),
-    WorkflowStory("a redriven nested workflow", _redriven_nested, _all(NESTED), NESTED_CALLS | {"copy": 2}),
-    WorkflowStory("a redriven outer workflow", _redriven_outer, _all(NESTED), NESTED_CALLS | {"copy": 2}),
+    *(
+        WorkflowStory(name, again, _all(NESTED), NESTED_CALLS | {"copy": 2}, after="a failure in a nested workflow")
+        for name, again in (
+            ("a redriven step of a nested workflow", _redriven_inner),
+            ("a redriven nested workflow", _redriven_nested),
+            ("a redriven outer workflow", _redriven_outer),
+        )
+    ),
 )
 
 

@@ -1,6 +1,9 @@
 """Search everything (`make model`): python -m tests.support.workflow_model [the most states of a case]."""
 
 import sys
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from time import process_time
 
 from tests.support.workflow_model.cases import FULL, MUTANTS, WALKS
@@ -10,40 +13,58 @@ from tests.support.workflow_model.values import Case
 STEPS = 200_000
 """Of each case at random."""
 
+Told = tuple[str, dict[str, int]]
+"""A line about a search, and what it adds to the totals."""
 
-def told(case: Case, found: Found, began: float, how: str) -> Found:
-    """A line about a search."""
+
+def exhausted(case: int, most: int) -> Told:
+    """Search a case of FULL up to `most` states. Raises BrokenPromiseError with the shortest way to a promise that is
+    not kept.
+    """
+    began, of = process_time(), FULL[case]
+    try:
+        found = Explorer(of).exhaust(most)
+    except TooManyStatesError as too_many:
+        return f"{of.name}, {of.workers} workers, {of.left}: not exhausted, {too_many}", {}
+    return _line(of, found, began, "states"), {"states": found.states, "steps between them": found.steps}
+
+
+def walked(case: int) -> Told:
+    """Search a case of WALKS at random. Raises BrokenPromiseError."""
+    began = process_time()
+    found = Explorer(WALKS[case]).walk(case, STEPS)
+    return _line(WALKS[case], found, began, "walks"), {"steps at random": found.steps}
+
+
+def caught(changed: str) -> Told:
+    """Search a changed protocol. Raises AssertionError if it keeps its promises."""
+    try:
+        Explorer(MUTANTS[changed], changed).exhaust()
+    except BrokenPromiseError as broken:
+        return f"caught: {changed}: {str(broken).partition(chr(10))[0]}", {"mutants": 1}
+    raise AssertionError(f"not caught: {changed}")
+
+
+def _line(case: Case, found: Found, began: float, how: str) -> str:
     wrong = ", ".join(f"{name} {count}" for name, count in case.left._asdict().items() if count) or "nothing wrong"
     said = f"{case.name}, {case.workers} workers, {wrong}: {found.states:,} {how}, {found.steps:,} steps"
-    sys.stdout.write(f"{said}, {found.rests:,} ends, {process_time() - began:.0f} s\n")
-    sys.stdout.flush()
-    return found
+    return f"{said}, {found.rests:,} ends, {process_time() - began:.0f} s"
 
 
 def main(most: int) -> None:
-    """Search cases up to `most` states each. Raises BrokenPromiseError with the shortest way to a promise that is not
-    kept.
-    """
-    states = steps = walked = 0
-    for case in FULL:
-        began = process_time()
-        try:
-            found = told(case, Explorer(case).exhaust(most), began, "states")
-        except TooManyStatesError as too_many:
-            sys.stdout.write(f"{case.name}, {case.workers} workers, {case.left}: not exhausted, {too_many}\n")
-            continue
-        states, steps = states + found.states, steps + found.steps
-    for seed, case in enumerate(WALKS):
-        began = process_time()
-        walked += told(case, Explorer(case).walk(seed, STEPS), began, "walks").steps
-    for changed, case in MUTANTS.items():
-        try:
-            Explorer(case, changed).exhaust()
-        except BrokenPromiseError as broken:
-            sys.stdout.write(f"caught: {changed}: {str(broken).partition(chr(10))[0]}\n")
-        else:
-            raise AssertionError(f"not caught: {changed}")
-    sys.stdout.write(f"{states:,} states, {steps:,} steps between them, {walked:,} at random, {len(MUTANTS)} mutants\n")
+    """Search all cases, one on each processor at a time, and print what they find in their order."""
+    total = Counter[str]()
+    with ProcessPoolExecutor() as pool:
+        searches = (
+            pool.map(exhausted, range(len(FULL)), repeat(most)),
+            pool.map(walked, range(len(WALKS))),
+            pool.map(caught, MUTANTS),
+        )
+        for search in searches:
+            for line, found in search:
+                total.update(found)
+                print(line, flush=True)  # noqa: T201
+    print(", ".join(f"{count:,} {name}" for name, count in total.items()))  # noqa: T201
 
 
 if __name__ == "__main__":
