@@ -124,7 +124,7 @@ class Textbook:
     def create(cls) -> Textbook:
         """Return the worker with separate clients."""
         clients = AwsClients()
-        return cls(clients.get("dynamodb").boto3, clients.get("sqs").boto3, clients.calling("lambda", 30))
+        return cls(clients.get("dynamodb").boto3, clients.get("sqs").boto3, clients.calling("lambda", 30).boto3)
 
     def events(self, runs: Sequence[RunMessage], jobs: Sequence[Job]) -> list[dict[str, Any]]:
         """Return the events, with messages that contain all data."""

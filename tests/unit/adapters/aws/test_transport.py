@@ -15,6 +15,7 @@ from random import Random
 from subprocess import run
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import boto3
 import orjson
@@ -23,7 +24,7 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as SignatureCredentials
 from botocore.exceptions import BotoCoreError, ClientError
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from duecourse.adapters.aws.clients import AwsClients
@@ -115,6 +116,41 @@ def test_transport_signs_the_same_headers_as_botocore_with_the_same_signature(
     with _at(date):
         signing.add_auth(request)
     assert ours == request.headers["Authorization"]
+
+
+@given(
+    name=st.one_of(st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True), st.text("aZ9:$/+ %~.ü", min_size=3)),
+    arn=st.booleans(),
+    qualifier=st.one_of(st.none(), st.sampled_from(["$LATEST", "live", "7"]), st.text("aZ9:$/+ %~.ü&=", min_size=1)),
+    headers=st.dictionaries(
+        st.sampled_from(["x-amz-invocation-type", "x-amz-log-type", "x-amz-durable-execution-name", "a", "z"]),
+        st.text("aZ9-_", min_size=1),
+    ),
+    body=st.binary(max_size=300),
+    token=st.one_of(st.none(), st.text("abc/+=09", min_size=1)),
+)
+def test_transport_signs_a_path_with_a_query_as_botocore_does(
+    name: str, arn: bool, qualifier: str | None, headers: dict[str, str], body: bytes, token: str | None
+) -> None:
+    assume(name.strip("."))  # botocore would remove a segment of dots
+    name = f"arn:aws:lambda:eu-west-1:123456789012:function:{name}" if arn else name
+    path = f"/2015-03-31/functions/{quote(name, safe='')}/invocations"
+    query = "" if qualifier is None else f"Qualifier={quote(qualifier, safe='')}"
+    keys, at = Credentials("AKIAEXAMPLE", "secret/+key", token), datetime.now(UTC).timestamp()
+    signer = Signer("lambda", "eu-west-1", "lambda.eu-west-1.amazonaws.com")
+    sent = signer.post(path, query, headers.items(), body, keys, at, [("X-Amzn-Trace-Id", "Root=1")])
+    head, _, sent_body = sent.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    written = dict(line.split(": ", 1) for line in lines)
+    url = f"https://{signer.host}{path}{'?' if query else ''}{query}"
+    assert (first, sent_body) == (f"POST {url.partition(signer.host)[2]} HTTP/1.1", body)
+    assert written["X-Amzn-Trace-Id"] == "Root=1"
+    request = AWSRequest(method="POST", url=url, headers=headers, data=body)
+    request.context["timestamp"] = written["x-amz-date"]
+    signing = SigV4Auth(SignatureCredentials(*keys), "lambda", "eu-west-1")
+    with _at(written["x-amz-date"]):
+        signing.add_auth(request)
+    assert written["authorization"] == request.headers["Authorization"]
 
 
 @contextmanager

@@ -11,9 +11,11 @@ import orjson
 import pytest
 from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
 
+from duecourse.adapters.aws import transport
 from duecourse.adapters.targets.http.http import HttpCaller
 from duecourse.adapters.targets.invocation import READ_BYTES
 from duecourse.domain.targets.targets import Failed, HttpTarget, Returned, TaskTarget
+from duecourse.ports import ServiceError
 from tests.support.authority import Authority
 from tests.support.calls import a_call, revised
 from tests.support.connectors import (
@@ -128,8 +130,9 @@ def test_connector_reports_a_slow_target_as_a_timeout_of_the_target(call, via):
     assert "sent no complete response within 0.3 s" in outcome.error
 
 
-def test_connector_that_does_not_answer_in_time_is_a_timeout(call, via, client):
-    client.error = ReadTimeoutError(endpoint_url="https://lambda.test")
+@pytest.mark.parametrize("error", [ReadTimeoutError(endpoint_url="https://lambda.test"), TimeoutError("too late")])
+def test_connector_that_does_not_answer_in_time_is_a_timeout(call, via, client, error):
+    client.error = error
     outcome, _ = call(by=via)
     assert (outcome.code, outcome.retryable, outcome.detail) == ("timeout", True, None)
 
@@ -146,6 +149,12 @@ FAILURES = {
     "missing": (refused("ResourceNotFoundException", 404), "ResourceNotFoundException"),
     "out of reach": (EndpointConnectionError(endpoint_url="https://lambda.test"), "EndpointConnectionError"),
     "no connection": (ConnectTimeoutError(endpoint_url="https://lambda.test"), "ConnectTimeoutError"),
+    "throttled, without boto3": (
+        ServiceError("TooManyRequestsException", "Rate Exceeded.", status=429),
+        "TooManyRequestsException",
+    ),
+    "out of reach, without boto3": (transport.EndpointConnectionError("refused"), "EndpointConnectionError"),
+    "closed, without boto3": (transport.ConnectionClosedError("reset"), "ConnectionClosedError"),
 }
 
 
@@ -246,6 +255,7 @@ def test_connector_of_a_registered_task_was_chosen_by_the_operator(clock, secret
 def test_connector_calls_load_no_module_for_targets_that_name_none() -> None:
     program = """
 import sys
+from duecourse.adapters.aws import transport
 from duecourse.adapters.targets.http.http import HttpCaller
 from duecourse.settings.reading import _allowed
 _allowed('{"functions": ["a"]}')

@@ -51,16 +51,25 @@ class NoAnswerError(AwsError):
 
 
 class ServiceError(AwsError):
-    """The service rejected a request, or failed. `answer` is the document in its response."""
+    """The service rejected a request, or failed. `answer` is the document in its response, and `retry_after` the header
+    Retry-After of an invocation.
+    """
 
     def __init__(
-        self, code: str, message: str = "", *, status: int = 400, answer: Mapping[str, Any] | None = None
+        self,
+        code: str,
+        message: str = "",
+        *,
+        status: int = 400,
+        answer: Mapping[str, Any] | None = None,
+        retry_after: str | None = None,
     ) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
         self.status = status
         self.answer: Mapping[str, Any] = answer or {}
+        self.retry_after = retry_after
 
     @property
     def temporary(self) -> bool:

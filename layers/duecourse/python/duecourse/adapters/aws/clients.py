@@ -1,7 +1,7 @@
 """Clients of AWS services, created once at first use, with timeouts that fit a Lambda function.
 
-The transport of this package (transport.py) sends the frequent requests to DynamoDB and SQS. boto3 sends all other
-requests, and is imported for the first of these.
+The transport of this package (transport.py) sends the frequent requests to DynamoDB and SQS, and the invocations of
+targets on Lambda. boto3 sends all other requests, and is imported for the first of these.
 
 The endpoints are those of AWS. For a local stack, boto3 reads the endpoint from `AWS_ENDPOINT_URL`.
 """
@@ -14,12 +14,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
+from math import inf
 from secrets import token_hex
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from duecourse.adapters.aws import transport
+from duecourse.adapters.aws.functions import Functions
 from duecourse.adapters.aws.tracing import drop_trace_lineage
 from duecourse.adapters.system import SystemRandomness, system_trust
 from duecourse.ports import AwsError, NoAnswerError, ServiceError
@@ -41,10 +43,10 @@ pauses between attempts, of the 29 s that the function has.
 _CONNECTIONS = 32  # ten runs of a batch concurrently, each with a few requests
 _CALLING_CLIENTS = 16
 _FRESH_SECONDS = 10
-"""How long a client for calls and its connections are used. While an environment is frozen, the other side may close a
-connection without notice ("Lambda purges idle connections over time": AWS Lambda Developer Guide, Best practices). The
-next request on that connection fails and costs the run an attempt. Requests to the infrastructure of the stage are
-retried instead.
+"""How long a client for calls is used, and how long a connection for calls may be idle. While an environment is frozen,
+the other side may close a connection without notice ("Lambda purges idle connections over time": AWS Lambda Developer
+Guide, Best practices). The next request on that connection fails and costs the run an attempt. Requests to the
+infrastructure of the stage are retried instead.
 """
 _USER_AGENT = f"duecourse/{VERSION}"
 _CA_BUNDLES = ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
@@ -121,6 +123,12 @@ class Client:
         """The client of boto3."""
         return self._once("boto3", self._make)
 
+    @property
+    def direct(self) -> transport.Transport | None:
+        """The transport of this package, or None if boto3 must send all requests."""
+        found: transport.Transport | None = self._once("direct", lambda: self._make_direct(lambda: self.boto3))
+        return found
+
     def _once(self, name: str, make: Callable[[], Any]) -> Any:
         if name not in self._made:
             with self._lock:
@@ -144,7 +152,7 @@ class Client:
         return found
 
     def _ask(self, name: str, operation: str, **asked: Any) -> Any:
-        direct: transport.Transport | None = self._once("direct", lambda: self._make_direct(lambda: self.boto3))
+        direct = self.direct
         if operation == "TransactWriteItems":  # DynamoDB recognizes a retry by this token
             asked.setdefault("ClientRequestToken", token_hex(16))
         if direct is not None:
@@ -248,7 +256,15 @@ class AwsClients:
             signer=transport.Signer(service, access.region, parts.netloc.removesuffix(f":{443 if secure else 80}")),
             credentials=access.credentials,
             connections=transport.Connections(
-                host, port, connect, read, _CONNECTIONS, trust=_trust if secure else None, dial=self._dial
+                host,
+                port,
+                connect,
+                read,
+                _CONNECTIONS,
+                trust=_trust if secure else None,
+                dial=self._dial,
+                idle_seconds=_FRESH_SECONDS if service == "lambda" else inf,
+                now=self._now,
             ),
             attempts=attempts,
             now=self._now,
@@ -259,20 +275,25 @@ class AwsClients:
     def calling(self, service: str, seconds: int, credentials: Credentials | None = None) -> Any:
         """Return a client for calls to targets. It waits `seconds` for the response and never repeats a request,
         because each request counts as an attempt of a run. With `credentials` it uses these, and validates the
-        parameters of its requests, which then come from a job. Raises BotoCoreError for an unknown service.
+        parameters of its requests, which then come from a job. Raises BotoCoreError for an unknown service. The client
+        of Lambda without `credentials` is Functions: it creates boto3's only if a call needs it.
 
         botocore's timeout belongs to the client, so there is one client for each whole number of seconds. The first
         client of a service reads its model (0.1 s), and each further client costs 2 to 5 ms. The last sixteen clients
         are kept, each for at most ten seconds. The timeout bounds the whole call if the service sends its response in
-        one piece, as Lambda does.
+        one piece.
         """
         key = (service, seconds, credentials)
         with self._lock:
             made, client = self._calling.pop(key, (0.0, None))
             if client is None or not 0 <= self._now() - made < _FRESH_SECONDS:
                 # An old client is not closed: another thread may still be waiting for its response.
-                made = self._now()
-                client = self._make(service, min(_CONNECT_SECONDS, seconds), seconds, 1, credentials)
+                made, connect = self._now(), min(_CONNECT_SECONDS, seconds)
+                if service == "lambda" and credentials is None:
+                    boto3_client = partial(self._infrastructure, service, connect, seconds, 1)
+                    client = Functions(seconds, lambda: self.get("lambda", once=True).direct, boto3_client)
+                else:
+                    client = self._make(service, connect, seconds, 1, credentials)
             self._calling[key] = made, client
             if len(self._calling) > _CALLING_CLIENTS:
                 self._calling.popitem(last=False)

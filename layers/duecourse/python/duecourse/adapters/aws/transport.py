@@ -1,12 +1,13 @@
-"""Frequent requests to DynamoDB and SQS: signed, sent over persistent connections, and retried, without boto3.
+"""Frequent requests to DynamoDB, SQS and Lambda: signed, sent over persistent connections, and retried, without boto3.
 
 For a small request boto3 takes six times the CPU of this module: it builds the request from the service's model, signs
 with a general algorithm, sends through two libraries and parses by the model. Its import takes longer than the rest of
 a cold start (docs/decisions/009-aws-clients.md). This module reads only plain responses: HTTP/1.1 with a length, a JSON
-document, an error code. Any other response raises UnusualError, and the caller sends the request with boto3.
+document, an error code. Any other response raises UnusualError, and the caller sends the request with boto3. Calls of
+targets must not be repeated: `http.client` reads what this module does not (timed.py).
 
 Retries follow the standard mode of AWS's SDKs (AWS SDKs and Tools Reference Guide, "Retry behavior"). The signature is
-Version 4 of a POST to a service's root (AWS General Reference, "Create a signed AWS API request").
+Version 4 of a POST (AWS General Reference, "Create a signed AWS API request").
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ import hmac
 import select
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from math import inf
 from threading import Lock
-from time import gmtime, strftime
+from time import gmtime, monotonic, strftime, time
 from typing import Any, NamedTuple
 from zlib import crc32
 
 import orjson
 
+from duecourse.adapters.aws.timed import Timed, by_http_client
 from duecourse.ports import THROTTLED, TRANSIENT, NoAnswerError, ServiceError
 from duecourse.version import VERSION
 
@@ -105,6 +108,20 @@ class StaleError(ConnectionError):
     """A reused connection failed before the first byte of a response."""
 
 
+class ConnectTimeoutError(ConnectionError):
+    """No connection was established in time. This error and the next two have the names of botocore's errors, because
+    the records of runs contain these names.
+    """
+
+
+class EndpointConnectionError(ConnectionError):
+    """No connection was established."""
+
+
+class ConnectionClosedError(ConnectionError):
+    """The connection failed before the response was complete."""
+
+
 class Credentials(NamedTuple):
     """Credentials with the attribute names of botocore, so that botocore's credentials can also be used."""
 
@@ -124,24 +141,45 @@ class Signer:
 
     def request(self, operation: str, body: bytes, credentials: Any, at: float) -> bytes:
         """Return the signed HTTP request of an operation at an instant (UTC seconds)."""
+        headers = [
+            ("content-type", "application/x-amz-json-1.0"),
+            ("x-amz-target", f"{_TARGETS[self.service]}.{operation}"),
+            *_QUERY_MODE.get(self.service, ()),
+        ]
+        return self.post("/", "", headers, body, credentials, at)
+
+    def post(
+        self,
+        path: str,
+        query: str,
+        headers: Iterable[tuple[str, str]],
+        body: bytes,
+        credentials: Any,
+        at: float,
+        unsigned: Iterable[tuple[str, str]] = (),
+    ) -> bytes:
+        """Return the signed HTTP request that posts a body at an instant (UTC seconds). Path and query (of at most one
+        parameter) are percent-encoded; the signature encodes the path again. The names of headers are in lower case.
+        The `unsigned` headers are not part of the signature.
+        """
         instant = strftime("%Y%m%dT%H%M%SZ", gmtime(at))
         day = instant[:8]
-        headers = [("content-type", "application/x-amz-json-1.0"), ("host", self.host), ("x-amz-date", instant)]
+        bare = [*headers, ("host", self.host), ("x-amz-date", instant)]
         if credentials.token:
-            headers.append(("x-amz-security-token", credentials.token))
-        headers.append(("x-amz-target", f"{_TARGETS[self.service]}.{operation}"))
-        headers += _QUERY_MODE.get(self.service, ())
-        signed = ";".join([name for name, _ in headers])
-        lines = "".join([f"{name}:{value}\n" for name, value in headers])
-        canonical = f"POST\n/\n\n{lines}\n{signed}\n{sha256(body).hexdigest()}"
+            bare.append(("x-amz-security-token", credentials.token))
+        bare.sort()
+        signed = ";".join([name for name, _ in bare])
+        lines = "".join([f"{name}:{value}\n" for name, value in bare])
+        encoded = path.replace("%", "%25")
+        canonical = f"POST\n{encoded}\n{query}\n{lines}\n{signed}\n{sha256(body).hexdigest()}"
         scope = f"{day}/{self.region}/{self.service}/aws4_request"
         text = f"{ALGORITHM}\n{instant}\n{scope}\n{sha256(canonical.encode()).hexdigest()}"
         signature = hmac.digest(self._derived(credentials.secret_key, day), text.encode(), "sha256").hex()
-        sent = "".join([f"{name}: {value}\r\n" for name, value in headers])
+        sent = "".join([f"{name}: {value}\r\n" for name, value in (*bare, *unsigned)])
         return (
-            f"POST / HTTP/1.1\r\n{sent}authorization: {ALGORITHM} Credential={credentials.access_key}/{scope}, "
-            f"SignedHeaders={signed}, Signature={signature}\r\nuser-agent: duecourse/{VERSION}\r\n"
-            f"content-length: {len(body)}\r\n\r\n"
+            f"POST {path}{query and '?'}{query} HTTP/1.1\r\n{sent}authorization: {ALGORITHM} "
+            f"Credential={credentials.access_key}/{scope}, SignedHeaders={signed}, Signature={signature}\r\n"
+            f"user-agent: duecourse/{VERSION}\r\ncontent-length: {len(body)}\r\n\r\n"
         ).encode() + body
 
     def _derived(self, secret: str, day: str) -> bytes:
@@ -180,7 +218,11 @@ class Connections:
     trust: Callable[[], ssl.SSLContext] | None = None
     """The TLS context, for https."""
     dial: Dial | None = None
-    _idle: list[Any] = field(default_factory=list, repr=False)
+    idle_seconds: float = inf
+    """How long a connection may be idle before it is used again (seconds)."""
+    now: Callable[[], float] = time
+    """Returns UTC seconds, from a clock that continues while an environment is frozen."""
+    _idle: list[tuple[float, Any]] = field(default_factory=list, repr=False)
 
     def exchange(self, request: bytes, *, again: bool) -> Response:
         """Send a request and return the response. With `again`, the request is sent once more on a new connection if a
@@ -195,12 +237,31 @@ class Connections:
                 self.close()  # the other idle connections have probably ended too
                 if not again:
                     raise
-        return self._exchange(self._connected(), request, used=False)
+        return self._exchange(self._secured(self._dialled(self.connect_seconds)), request, used=False)
+
+    def call(self, request: bytes, seconds: float) -> Response:
+        """Send a request once, and return the response in any form of HTTP/1 before `seconds` have passed. Raises
+        EndpointConnectionError or ConnectTimeoutError if nothing was sent, TimeoutError, ssl.SSLError or
+        ConnectionClosedError.
+        """
+        until = monotonic() + seconds
+        sock = self._kept()
+        used = sock is not None
+        try:
+            if sock is None:
+                sock = self._secured(self._reached(min(self.connect_seconds, seconds)))
+            return self._exchange(sock, request, used=used, until=until)
+        except (EndpointConnectionError, ConnectTimeoutError, TimeoutError, ssl.SSLError):
+            raise
+        except OSError as problem:
+            if isinstance(problem, StaleError):
+                self.close()  # as in `exchange`
+            raise ConnectionClosedError(str(problem)) from problem
 
     def close(self) -> None:
         """Close idle connections."""
         while self._idle:
-            self._idle.pop().close()
+            self._idle.pop()[1].close()
 
     __del__ = close
 
@@ -208,19 +269,28 @@ class Connections:
         """Return the idle connection that was used last. A connection with something to read has ended."""
         while self._idle:
             try:
-                sock = self._idle.pop()
+                since, sock = self._idle.pop()
             except IndexError:  # another thread took it
                 break
             ready = select.poll()
             ready.register(sock, select.POLLIN)
-            if not ready.poll(0):
+            if 0 <= self.now() - since < self.idle_seconds and not ready.poll(0):
                 return sock
             sock.close()
         return None
 
-    def _connected(self) -> Any:
-        dial = self.dial or socket.create_connection
-        sock = dial((self.host, self.port), self.connect_seconds)
+    def _dialled(self, seconds: float) -> Any:
+        return (self.dial or socket.create_connection)((self.host, self.port), seconds)
+
+    def _reached(self, seconds: float) -> Any:
+        try:
+            return self._dialled(seconds)
+        except TimeoutError as problem:
+            raise ConnectTimeoutError(str(problem)) from problem
+        except OSError as problem:
+            raise EndpointConnectionError(str(problem)) from problem
+
+    def _secured(self, sock: Any) -> Any:
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -232,23 +302,29 @@ class Connections:
             raise
         return sock
 
-    def _exchange(self, sock: Any, request: bytes, *, used: bool) -> Response:
+    def _exchange(self, sock: Any, request: bytes, *, used: bool, until: float | None = None) -> Response:
+        peer = sock if until is None else Timed(sock, until)
         try:
             try:
-                sock.sendall(request)
-                received = _more(sock.recv(_CHUNK))
+                peer.sendall(request)
+                received = _more(peer.recv(_CHUNK))
             except TimeoutError:
                 raise
             except OSError as problem:
                 if used:
                     raise StaleError(str(problem)) from problem
                 raise
-            answer, reusable = _read(sock, received)
+            try:
+                answer, reusable = _read(peer, received)
+            except UnusualError:
+                if not isinstance(peer, Timed):
+                    raise
+                answer, reusable = Response(*by_http_client(peer, _MOST_BODY)), False
         except BaseException:
             sock.close()
             raise
         if reusable and len(self._idle) < self.most:
-            self._idle.append(sock)
+            self._idle.append((self.now(), sock))
         else:
             sock.close()
         return answer
@@ -279,7 +355,7 @@ def _read(sock: Any, received: bytes) -> tuple[Response, bool]:
         while view:
             view = view[_more(sock.recv_into(view)) :]
         body = whole
-    return Response(int(status), headers, body[: int(length)]), reusable
+    return Response(int(status), headers, body if len(body) == int(length) else body[: int(length)]), reusable
 
 
 def _more(received: Any) -> Any:
@@ -333,6 +409,20 @@ class Transport:
             spent = cost
             self.sleep(self.draw() * min(2 ** (attempt - 1), _LONGEST_PAUSE_SECONDS))
         raise AssertionError("unreachable")
+
+    def call(
+        self,
+        path: str,
+        query: str,
+        headers: Iterable[tuple[str, str]],
+        body: bytes,
+        *,
+        seconds: float,
+        unsigned: Iterable[tuple[str, str]] = (),
+    ) -> Response:
+        """Post a body once, and return the response. See `Signer.post` and `Connections.call`."""
+        request = self.signer.post(path, query, headers, body, self.credentials(), self.now(), unsigned)
+        return self.connections.call(request, seconds)
 
     def _taken(self, cost: int) -> bool:
         """Take the cost of a retry from the quota that all requests share. Returns False if too many requests fail."""

@@ -1,11 +1,13 @@
 """Calls to AWS APIs as targets: roles, results and errors.
 
-All targets that are called through an AWS API map errors to outcomes of an attempt in the same way.
+All targets that are called through an AWS API map errors to outcomes of an attempt in the same way. boto3 is imported
+only for calls that it makes: invocations of Lambda functions do not need it.
 """
 
 from __future__ import annotations
 
 import re
+import ssl
 from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -14,25 +16,9 @@ from datetime import datetime
 from functools import partial
 from math import ceil
 from threading import Lock
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import orjson
-from botocore import xform_name
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    DataNotFoundError,
-    EndpointProviderError,
-    HTTPClientError,
-    IncompleteReadError,
-    InvalidHostLabelError,
-    ParamValidationError,
-    ReadTimeoutError,
-    SSLError,
-)
-from botocore.exceptions import ConnectionError as NoConnectionError
-from botocore.parsers import ResponseParserError
-from botocore.response import StreamingBody
 
 from duecourse.adapters.aws.clients import Credentials
 from duecourse.adapters.targets.aws.names import Arns
@@ -45,7 +31,11 @@ from duecourse.domain.runs.states import Run
 from duecourse.domain.targets.executions import started_by
 from duecourse.domain.targets.targets import AwsTarget, Failed, Outcome, Returned
 from duecourse.domain.targets.template import TemplateError
-from duecourse.ports import Call, Clock
+from duecourse.ports import Call, Clock, ServiceError
+
+if TYPE_CHECKING:
+    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.response import StreamingBody
 
 _EARLY_SECONDS = 300
 """Credentials are renewed this many seconds before they expire, so that they do not expire during a call."""
@@ -127,14 +117,14 @@ def _plain(value: Any, deadline: Deadline) -> Any:
             return value.isoformat()
         case bytes():
             return b64encode(value).decode()
-        case StreamingBody():
-            return _read(value, deadline)
         case bool() | float() | str() | None:
             return value
         case int() if value.bit_length() < 64:
             return value
         case _:
-            return str(value)
+            from botocore.response import StreamingBody  # with boto3, which has made the response
+
+            return _read(value, deadline) if isinstance(value, StreamingBody) else str(value)
 
 
 def _read(body: StreamingBody, deadline: Deadline) -> str:
@@ -267,19 +257,49 @@ def _outcome(
         return Failed(f"{what} was not called: no time was left", code="timeout")
     try:
         return request(Deadline(seconds))
-    except ClientError as refused:
-        return refusal_of(refused, what, clock.now())
-    except (ReadTimeoutError, TimeoutError):
-        text = f"{what} did not respond within {ceil(seconds)} s; the call may still take effect"
-        return Failed(text, code="timeout")
-    except BotoCoreError as problem:
-        return failure_of(problem, what)
-    except ResponseParserError:  # not a BotoCoreError: the page of a proxy, or an incomplete response
-        return Failed(
-            f"{what} returned a response that cannot be read; the call may still take effect", code="connection"
-        )
+    except ServiceError as refused:
+        wish = retry_after_seconds(refused.retry_after, clock.now())
+        return refusal(what, refused.code, refused.message, status=refused.status, retry_after=wish)
+    except TimeoutError:
+        return _late(what, seconds)
+    except ssl.SSLError:
+        return Failed(f"{what}: the TLS connection failed", code="tls")
+    except ConnectionError as problem:  # some of boto3's errors are an OSError, but none is a ConnectionError
+        return _unreached(what, problem)
     except TemplateError as problem:
         return Failed(f"{what} was not called: {problem}", retryable=False, code=problem.code)
+    except Exception as problem:
+        if (outcome := _outcome_of_boto3(problem, what, clock, seconds)) is None:
+            raise
+        return outcome
+
+
+def _late(what: str, seconds: float) -> Failed:
+    return Failed(f"{what} did not respond within {ceil(seconds)} s; the call may still take effect", code="timeout")
+
+
+def _unreached(what: str, problem: Exception) -> Failed:
+    return Failed(f"{what} could not be reached ({type(problem).__name__})", code="connection")
+
+
+def _outcome_of_boto3(problem: Exception, what: str, clock: Clock, seconds: float) -> Outcome | None:
+    """Return the outcome of an error of boto3, or None for another exception."""
+    from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
+    from botocore.parsers import ResponseParserError
+
+    match problem:
+        case ClientError():
+            return refusal_of(problem, what, clock.now())
+        case ReadTimeoutError():
+            return _late(what, seconds)
+        case BotoCoreError():
+            return failure_of(problem, what)
+        case ResponseParserError():  # not a BotoCoreError: the page of a proxy, or an incomplete response
+            return Failed(
+                f"{what} returned a response that cannot be read; the call may still take effect", code="connection"
+            )
+        case _:
+            return None
 
 
 def redaction_of(call: Call) -> Redaction:
@@ -346,23 +366,25 @@ def said(what: str, code: str, message: object) -> str:
 
 def failure_of(problem: BotoCoreError, what: str) -> Failed:
     """Return the failure for an error of botocore itself. It never contains the request, which may have a token."""
+    from botocore import exceptions as botocore
+
     match problem:
-        case ReadTimeoutError():
+        case botocore.ReadTimeoutError():
             return Failed(f"{what} did not respond in time; the call may still take effect", code="timeout")
-        case SSLError():
+        case botocore.SSLError():
             return Failed(f"{what}: the TLS connection failed", code="tls")
-        case HTTPClientError() if isinstance(problem.kwargs.get("error"), ValueError):
+        case botocore.HTTPClientError() if isinstance(problem.kwargs.get("error"), ValueError):
             text = f"{what} was not called: a parameter contains characters that HTTP does not allow"
             return Failed(text, retryable=False, code="ParamValidation")
-        case NoConnectionError() | HTTPClientError() | IncompleteReadError():
-            return Failed(f"{what} could not be reached ({type(problem).__name__})", code="connection")
-        case ParamValidationError():
+        case botocore.ConnectionError() | botocore.HTTPClientError() | botocore.IncompleteReadError():
+            return _unreached(what, problem)
+        case botocore.ParamValidationError():
             text = f"{what} was not called: {problem.kwargs.get('report', '')}"
             return Failed(text, retryable=False, code="ParamValidation")
-        case EndpointProviderError() | InvalidHostLabelError():
+        case botocore.EndpointProviderError() | botocore.InvalidHostLabelError():
             text = f"{what} was not called: its parameters do not result in a valid address"
             return Failed(text, retryable=False, code="ParamValidation")
-        case DataNotFoundError():
+        case botocore.DataNotFoundError():
             return Failed(f"{what} was not called: the service is not known", retryable=False, code="service_unknown")
         case _:
             return Failed(f"{what} could not be called ({type(problem).__name__})", code=type(problem).__name__)
@@ -410,6 +432,9 @@ class AwsCaller:
         return attempted(name, call, self._clock, partial(self._ask, name, call, target))
 
     def _ask(self, name: str, call: Call, target: AwsTarget, deadline: Deadline) -> Outcome:
+        from botocore import xform_name
+        from botocore.exceptions import ClientError
+
         parameters = render_target(target, call.values).parameters
         session = session_name(call.run)
         credentials = self._roles.assume(target.role, session, deadline)

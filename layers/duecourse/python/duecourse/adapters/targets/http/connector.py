@@ -16,7 +16,7 @@ from duecourse.adapters.targets.http.wire import MAX_EVENT_BYTES, Asked, Unanswe
 from duecourse.adapters.targets.invocation import READ_BYTES, Redaction
 from duecourse.domain.targets.connectors import connector_named, connector_refusal
 from duecourse.domain.targets.targets import CONNECTOR_UNAVAILABLE, Connector, Connectors, TaskTarget
-from duecourse.ports import Call
+from duecourse.ports import Call, ServiceError
 
 _MARGIN_SECONDS = 0.5
 """The connector has this much less time than the worker, at most a tenth of it, so that its answer arrives before the
@@ -62,13 +62,14 @@ class _Through:
             raise RequestError(text, code="request_too_large")
         try:
             body = self._invoked(request, event, deadline)
-        except ReadTimeoutError:
+        except (ReadTimeoutError, TimeoutError):
             raise TimeoutError from None
+        except ServiceError as refused:
+            raise self._refused(request, refused.code, refused.message) from None
         except ClientError as refused:
             error = refused.response.get("Error", {})
-            code, message = error.get("Code"), error.get("Message")
-            raise self._unavailable(request, f"was not invoked ({code})", f"{code}: {message}") from None
-        except (BotoCoreError, ResponseParserError) as problem:
+            raise self._refused(request, error.get("Code"), error.get("Message")) from None
+        except (BotoCoreError, ResponseParserError, OSError) as problem:
             name = type(problem).__name__
             raise self._unavailable(request, f"did not answer ({name}){_MAYBE}", name) from None
         try:
@@ -86,7 +87,9 @@ class _Through:
                 return answer
 
     def _invoked(self, request: HttpRequest, event: bytes, deadline: Deadline) -> bytes:
-        """Return the answer of the connector's function. Raises RequestError if it failed, and botocore's errors."""
+        """Return the answer of the connector's function. Raises RequestError if it failed, and the errors of the
+        client: its own (Functions.invoke) or boto3's.
+        """
         given: dict[str, Any] = self.client_for(wait_of(deadline)).invoke(
             FunctionName=self.connector.function, InvocationType="RequestResponse", Payload=event
         )
@@ -95,6 +98,9 @@ class _Through:
         if word := given.get("FunctionError"):
             raise self._unavailable(request, f"failed{_MAYBE}", f"{word}: {body.decode(errors='replace')}")
         return body
+
+    def _refused(self, request: HttpRequest, code: object, message: object) -> RequestError:
+        return self._unavailable(request, f"was not invoked ({code})", f"{code}: {message}")
 
     def _unavailable(self, request: HttpRequest, said: str, detail: str) -> RequestError:
         """Return the error of a connector that did not answer. `said` is for tenants, and `detail` for operators: it is
