@@ -16,7 +16,7 @@ from duecourse.domain.runs.api_keys import key_text
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import RunMessage
 from duecourse.stores import run_item
-from duecourse.telemetry import function_logger, loggable, publish
+from duecourse.telemetry import function_logger, log_events, loggable, publish
 from duecourse.usecases.report import Event, Report, about
 from tests.support.jobs import job
 from tests.support.runs import run
@@ -37,6 +37,39 @@ def test_telemetry_fact_with_a_name_reserved_by_logging_is_logged_under_another_
     publish(Report(events=[Event("told", {name: 1})]), logger, Metrics(namespace="Duecourse"))
     (line,) = [json.loads(text) for text in out.getvalue().splitlines()]
     assert (line["action"], line[f"{name}_"]) == ("told", 1)
+
+
+FACTS: list[dict[str, Any]] = [
+    {"attempt": 1, "code": None, "delays": {"queue": 1.5}},
+    {"level": "mine", "name": "n", "location": "here", "timestamp": 1},
+    {"error": "Grüße\x1b[2J\u2028", "detail": f"dc1.acme.3.{'Zx9' * 8}"},
+]
+
+
+def told(events: list[Event], level: int = logging.INFO) -> list[dict[str, Any]]:
+    """The log lines of events, in which instant and place differ."""
+    out = StringIO()
+    logger = function_logger(service=f"told-{next(_numbers)}", level=level, stream=out)
+    logger.append_keys(function_name="execute")
+    log_events(Report(events=events), logger)
+    lines = [json.loads(text) for text in out.getvalue().splitlines()]
+    for line in lines:
+        assert line.pop("timestamp")
+        assert line.pop("location").startswith("log_events:")
+        del line["service"]
+    return lines
+
+
+def test_telemetry_lines_of_many_events_have_the_same_fields_as_lines_of_single_events() -> None:
+    events = [Event("told", facts, alarming) for facts in FACTS for alarming in (False, True)]
+    together = told(events)
+    assert together == [line for event in events for line in told([event])]
+    assert [line["level"] for line in together] == ["INFO", "ERROR"] * 3
+
+
+def test_telemetry_of_many_events_is_limited_to_the_level_of_the_logger() -> None:
+    events = [Event("told", facts, alarming) for facts in FACTS for alarming in (False, True)]
+    assert [line["level"] for line in told(events, logging.ERROR)] == ["ERROR"] * 3
 
 
 STEERING = "a\x00b\x1b[2Jc\x7fd\x9be\u061cf\u200eg\u200fh\u202ei\u2066j\u2069k\ud800l\nm"
