@@ -133,7 +133,7 @@ class Pool:
         if simulation is None:
             raise RuntimeError("threads are started in a simulation only")
         future = Threaded(simulation, simulation.spawn(lambda: work(*args, **named)))
-        self._futures.append(future)
+        self._futures = [each for each in self._futures if not each.done()] + [future]
         return future
 
     def map(self, work: Callable[..., Any], *items: Iterable[Any], **_: Any) -> Iterator[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, assert_never
@@ -127,6 +127,9 @@ if TYPE_CHECKING:
     from duecourse.usecases.worker.forecasts import ForecastChecks
     from duecourse.usecases.worker.logs import CallLogs
 
+MOST_AT_ONCE = 100
+"""The maximum number of messages that a worker handles at the same time. A batch has at most ten."""
+
 MAX_DECISIONS = 6
 """How often the decision about a message is repeated after a condition failed. Each failure means that another writer
 was first, so several in a row indicate a fault. The message is then requeued.
@@ -195,20 +198,23 @@ class LaneWorker:
     trends: Trends
     operations: Callable[[OperationMessage, ReceivedMessage, Report], Disposition]
     standby: Standby | None = None
+    threads: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="run"), repr=False, compare=False
+    )
 
     def __call__(self, received: Sequence[ReceivedMessage], deadline: float) -> Batch:
         """Handle each message in a separate thread before `deadline` (UTC seconds), when Lambda ends the invocation.
-        All threads have ended when this returns.
+        All messages have been handled when this returns. The threads are kept for the next invocation: the start of a
+        thread takes a tenth of a run's CPU time.
         """
         if self.standby is not None and (stopped := self.standby.stopped()) is not None:
             return self._left(received, stopped, self.standby)
         report = Report()
         self.parts.run_counts.write_postponed(report, deadline)
-        with ThreadPoolExecutor(max_workers=max(len(received), 1), thread_name_prefix="run") as threads:
-            futures = [threads.submit(self.handle, one, deadline) for one in received]
-            while wait(futures, timeout=self.look_seconds).not_done:
-                report.merge(self.starter.calls.list_long())
-            handled = [future.result() for future in futures]
+        futures = [self.threads.submit(self.handle, one, deadline) for one in received]
+        while wait(futures, timeout=self.look_seconds).not_done:
+            report.merge(self.starter.calls.list_long())
+        handled = [future.result() for future in futures]
         for _, part in handled:
             report.merge(part)
         self.parts.run_counts.write(report, deadline)
@@ -570,7 +576,7 @@ class Starter:
                 return self.requeue.defer(item, None, now, "the remaining occurrences of a catch-up could not be sent")
             reason = "the remaining occurrences of a catch-up"
             item.report.add("message_forwarded", not_before=now, reason=reason, run_id=rest.run_id)
-        return replace(decision, run=fitted.run)
+        return decision if fitted.run is decision.run else replace(decision, run=fitted.run)
 
     def _locked(
         self, item: WorkItem, decision: Start, job: Job, turn: StepTurn | None
@@ -585,7 +591,8 @@ class Starter:
                 earlier = latest(decision.run.called_until, called_until)
                 if decision.run.is_workflow:  # its steps have seats if no other run of the workflow is active
                     earlier = (earlier or 0.0) if job.needs_lock and job.overlap.rule.alone else None
-                decision = replace(decision, run=replace(decision.run, called_until=earlier))
+                if earlier != decision.run.called_until:
+                    decision = replace(decision, run=replace(decision.run, called_until=earlier))
                 if called_until is not None and not message.bulk and not self._has_seat(item, decision, job, turn):
                     return self._to_bulk(item, decision, job)
                 return Admitted(decision, job, message.waited, ended)
