@@ -18,6 +18,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from math import inf
 from threading import Lock
@@ -162,7 +163,7 @@ class Signer:
         parameter) are percent-encoded; the signature encodes the path again. The names of headers are in lower case.
         The `unsigned` headers are not part of the signature.
         """
-        instant = strftime("%Y%m%dT%H%M%SZ", gmtime(at))
+        instant = _instant(int(at))
         day = instant[:8]
         bare = [*headers, ("host", self.host), ("x-amz-date", instant)]
         if credentials.token:
@@ -190,6 +191,11 @@ class Signer:
                 key = hmac.digest(key, part.encode(), "sha256")
             self._key = (secret, day), key
         return key
+
+
+@lru_cache(maxsize=2)
+def _instant(second: int) -> str:
+    return strftime("%Y%m%dT%H%M%SZ", gmtime(second))
 
 
 class Response(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from duecourse.domain.runs.states import Run, Running
 
@@ -24,6 +24,9 @@ class Delays:
     queue: float
     waiting: float
     start: float
+
+
+_PARTS = tuple(each.name for each in fields(Delays))
 
 
 def explained(run: Running, sent_at: float | None, received_at: float) -> Running:
@@ -58,4 +61,4 @@ def delays_of(run: Run) -> Delays | None:
 def facts_of(run: Run) -> dict[str, float] | None:
     """Return the parts of a run's lateness by name, in seconds; None if they are not known."""
     delays = delays_of(run)
-    return None if delays is None else asdict(delays)
+    return None if delays is None else {name: getattr(delays, name) for name in _PARTS}
