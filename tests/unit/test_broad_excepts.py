@@ -15,8 +15,9 @@ BROAD = {"Exception", "BaseException"}
 REASONS = {
     "functions/dispatch/handler.py:handler": "logs and counts; the next tick repeats the round",
     "adapters/shared_cache.py:_fetch": "raised again in every thread that waits for the answer",
-    "adapters/aws/transport.py:_connected": "closes the connection and raises again",
     "adapters/aws/transport.py:_exchange": "closes the connection and raises again",
+    "adapters/aws/transport.py:_secured": "closes the connection and raises again",
+    "adapters/targets/aws/aws_call.py:_outcome": "raised again unless it is an error of boto3",
     "adapters/targets/http/connection.py:run": "raised again where the result is read",
     "adapters/targets/http/connection.py:_errors_named": "raised again as the error of a response that cannot be read",
     "adapters/targets/http/connection.py:_secure": "closes the connection and raises again",
