@@ -212,8 +212,11 @@ class LaneWorker:
         report = Report()
         self.parts.run_counts.write_postponed(report, deadline)
         futures = [self.threads.submit(self.handle, one, deadline) for one in received]
-        while wait(futures, timeout=self.look_seconds).not_done:
-            report.merge(self.starter.calls.list_long())
+        try:
+            while wait(futures, timeout=self.look_seconds).not_done:
+                report.merge(self.starter.calls.list_long())
+        finally:
+            wait(futures)  # no call may go on after the invocation, when Lambda stops this process for a while
         handled = [future.result() for future in futures]
         for _, part in handled:
             report.merge(part)
