@@ -44,10 +44,10 @@ from benchmarks.cost.model import Assumptions as Prices
 from benchmarks.cost.per_million import MILLION, duecourse
 from benchmarks.cost.stage import idle_of
 from duecourse.cli.output.documents import SimulatedStage, Simulation
-from duecourse.limits import MAX_ACCOUNT_CONCURRENCY, MAX_RUN_INDEX_PARTITIONS
+from duecourse.limits import MAX_ACCOUNT_CONCURRENCY, MAX_MINIMUM_POLLERS, MAX_RUN_INDEX_PARTITIONS, MIN_POLLERS
 from infra.settings.changes import changed
 from infra.settings.config import StageConfig
-from infra.settings.throughput_config import MAX_MINIMUM_POLLERS, MIN_POLLERS, Pollers
+from infra.settings.throughput_config import Pollers
 
 DAYS_OF_MONTH = 30
 MAX_DOUBLINGS = 16

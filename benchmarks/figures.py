@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from benchmarks.burst.limits import INDEX_WRITES, NEW_TABLE_WRITES
-from benchmarks.burst.settings import SHIPPED, SHIPPED_SHARDS, Scenario
+from benchmarks.burst.settings import READ_BYTES, SHIPPED, SHIPPED_SHARDS, Assumptions, Scenario
 from benchmarks.burst.simulate import LOOKAHEAD
 from benchmarks.cost.counts import JOB_KILOBYTES
 from benchmarks.cost.model import MINUTES_OF_MONTH, lambda_usd
@@ -79,6 +79,16 @@ def _claims() -> str:
     """The claims a second of a new prod stage, to the hundred."""
     writes = Scenario(1, 1, SHIPPED_SHARDS, LOOKAHEAD, SHIPPED).due_writes
     return f"{round(writes / INDEX_WRITES.value, -2):,.0f}"
+
+
+def _counted(cursors: float) -> float:
+    """Return what the two counts of this number of due jobs cost (USD): reads that may be stale."""
+    return price("rru", 2 * cursors * Assumptions().cursor_bytes / READ_BYTES / 2)
+
+
+def _counting_month() -> float:
+    """Return what the tick reads in a month without a peak (USD): the plan, and two minutes of each shard."""
+    return price("rru", MINUTES_OF_MONTH * (1 + 2 * SHIPPED_SHARDS / 2))
 
 
 def _locked_wru(results: Results) -> float:
@@ -214,6 +224,14 @@ FIGURES: Mapping[str, str | Callable[[Results], str]] = {
     "burst.shipped.enqueued": lambda r: whole(-_burst("prod, overlap skip")(r)["last_enqueued_seconds"]),
     "burst.shipped.p99": _p99("prod, overlap skip"),
     "burst.shipped.allow.p99": _p99("prod"),
+    "prescale.count": usd(_counted(MILLION)),
+    "prescale.idle": usd(_counting_month()),
+    "prescale.first": _p99("prescale, first night"),
+    "prescale.p99": _p99("prescale"),
+    "prescale.lanes.p99": lambda r: short(_burst("prescale, three lanes")(r)["lateness_seconds"]["p99"]),
+    "prescale.nights": lambda r: whole(len(r["burst"]["prescale"]["one_lane"]) - 1),
+    "prescale.lanes.nights": lambda r: whole(len(r["burst"]["prescale"]["three_lanes"]) - 1),
+    "prescale.night": lambda r: usd(r["burst"]["prescale"]["three_lanes"][-1]["pollers_dollars"]),
     "console.kb": lambda r: whole(r["console"]["first_page"]["transferred_bytes"] / 1000),
     "console.hour": f"${price('metric_query', 15 * 12):.4f}",
 }

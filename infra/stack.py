@@ -95,7 +95,7 @@ class DuecourseStack(Stack):
         console = Console(self, "Console", parts, auth, logs=logs_of).function if config.auth.console else None
         api.open(auth, console)
         functions = {
-            "Tick": tick(self, parts, archive),
+            "Tick": tick(self, parts, archive, execute.sources),
             "Dispatch": DispatchFunction(self, "Dispatch", parts, release).function,
             **{f"Execute{name.capitalize()}": worker for name, worker in execute.functions.items()},
             "Reconcile": reconcile(self, parts),
@@ -146,6 +146,7 @@ class DuecourseStack(Stack):
             ArchiveBucket=archive.bucket.bucket_name,
             ArchiveDatabase=archive.table.database_name,
             ArchiveFailuresQueueUrl=archive.failures.queue_url,
+            **({} if config.prescale is None else {"PrescaleDollars": f"{config.prescale.dollars_per_day:g}"}),
             **auth.outputs,
         )
 

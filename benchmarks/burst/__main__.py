@@ -13,6 +13,7 @@ from benchmarks.about import about
 from benchmarks.burst.jobs import Placement
 from benchmarks.burst.limits import LIMITS
 from benchmarks.burst.measured import measured
+from benchmarks.burst.prescaled import DOLLARS, FOR_ONE, FOR_THREE, PRESCALED_SETTINGS
 from benchmarks.burst.report import JUDGED, budgets, report
 from benchmarks.burst.settings import ALL_SETTINGS, Assumptions
 from benchmarks.burst.simulate import FINEST, Simulated, scenarios, simulate
@@ -45,7 +46,12 @@ def main() -> int:
     if options.json:
         document = {
             **about("burst"),
-            "settings": [asdict(setting) for setting in ALL_SETTINGS],
+            "settings": [asdict(setting) for setting in (*ALL_SETTINGS, *PRESCALED_SETTINGS)],
+            "prescale": {
+                "dollars_per_day": DOLLARS,
+                "one_lane": [night.document() for night in FOR_ONE],
+                "three_lanes": [night.document() for night in FOR_THREE],
+            },
             "assumptions": asdict(given),
             "scenarios": documents,
             "limits": [asdict(limit) for limit in LIMITS],

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from duecourse.limits import (
+    CALLS_PER_POLLER,
+    FIRST_CONCURRENT,
+    MORE_CONCURRENT,
+    OWN_MAX_CONCURRENT,
+    OWN_READS,
+    OWN_WRITES,
+)
+from duecourse.limits import POLLS_PER_POLLER as POLLS
+from duecourse.limits import TABLE_QUOTA as DEFAULT_TABLE_QUOTA
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -38,14 +49,14 @@ PARTITION_READS = Limit(
 )
 NEW_TABLE_WRITES = Limit(
     "write throughput of a new on-demand table or index",
-    4_000,
+    OWN_WRITES,
     "write units/s",
     f"{_DYNAMODB}, Understanding DynamoDB warm throughput in different scenarios",
     "raised by warm throughput, or by traffic",
 )
 NEW_TABLE_READS = Limit(
     "read throughput of a new on-demand table or index",
-    12_000,
+    OWN_READS,
     "read units/s",
     NEW_TABLE_WRITES.source,
     "raised by warm throughput, or by traffic",
@@ -59,7 +70,7 @@ DOUBLING_SECONDS = Limit(
 )
 TABLE_QUOTA = Limit(
     "write quota of a table, and of each index",
-    40_000,
+    DEFAULT_TABLE_QUOTA,
     "write units/s",
     f"{_DYNAMODB}, Quotas in Amazon DynamoDB",
     "can be raised on request; warm throughput reaches no further than it",
@@ -110,9 +121,13 @@ FUNCTION_SCALING = Limit(
     f"{_LAMBDA}, Lambda scaling behavior",
     "fixed; refilled continuously, never more than 1,000 in store",
 )
-FIRST_POLLERS = Limit("first batches of a queue's pollers", 5, "concurrent batches", _SCALING, _FIXED)
-POLLER_GROWTH = Limit("growth of a queue's pollers", 300, "concurrent batches/min", _SCALING, "provisioned mode")
-MAX_POLLED = Limit("most batches of a queue's pollers", 1_250, "concurrent batches", _SCALING, "provisioned mode")
+FIRST_POLLERS = Limit("first batches of a queue's pollers", FIRST_CONCURRENT, "concurrent batches", _SCALING, _FIXED)
+POLLER_GROWTH = Limit(
+    "growth of a queue's pollers", MORE_CONCURRENT, "concurrent batches/min", _SCALING, "provisioned mode"
+)
+MAX_POLLED = Limit(
+    "most batches of a queue's pollers", OWN_MAX_CONCURRENT, "concurrent batches", _SCALING, "provisioned mode"
+)
 PROVISIONED_GROWTH = Limit(
     "growth of provisioned pollers",
     1_000,
@@ -122,7 +137,7 @@ PROVISIONED_GROWTH = Limit(
 )
 EXECUTIONS_PER_POLLER = Limit(
     "executions of a provisioned poller",
-    10,
+    CALLS_PER_POLLER,
     "concurrent executions",
     f"{_LAMBDA}, Lambda parameters for Amazon SQS event source mappings",
     "more pollers: a minimum of up to 200, a maximum of up to 10,000",
@@ -136,7 +151,7 @@ MAXIMUM_CONCURRENCY = Limit(
 )
 POLLS_PER_POLLER = Limit(
     "polls of a provisioned poller",
-    10,
+    POLLS,
     "calls/s, ten messages each",
     "AWS samples, serverless-patterns: sqs-lambda-lmi-esm-provisioned-sam",
     "more pollers, or larger batches",

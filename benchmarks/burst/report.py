@@ -8,6 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from benchmarks.burst.limits import LIMITS
+from benchmarks.burst.prescaled import PRESCALED_SETTINGS
 from benchmarks.burst.settings import ALL_SETTINGS, SIZING_LOCKED, SIZING_SHARDS, Assumptions
 from benchmarks.cost.counts import Run
 
@@ -39,7 +40,7 @@ def budgets(documents: Sequence[dict[str, Any]]) -> dict[str, bool]:
 def report(documents: Sequence[dict[str, Any]], given: Assumptions) -> Iterator[str]:
     """Yield the lines: a table for each burst, its limits, and all assumptions."""
     yield from wrap(KEY, WIDTH)
-    for setting in ALL_SETTINGS:
+    for setting in (*ALL_SETTINGS, *PRESCALED_SETTINGS):
         yield from _item(f"{setting.name}: {setting.says}")
     for jobs, seconds in sorted({(document["jobs"], document["seconds"]) for document in documents}):
         yield ""

@@ -114,6 +114,10 @@ class Setting:
     worker_memory: int = _LANE.memory_mb
     round_seconds: float = ROUND_SECONDS
     due_reads: float = NEW_TABLE_READS.value
+    functions: float = 1
+    """The number of lanes, each with its own function and queue, that share the burst evenly. The pollers are those of
+    each queue.
+    """
     overlap_skip: bool = False
     """Whether overlap is forbidden, as by default: each run takes its lock."""
 

@@ -35,6 +35,7 @@ from benchmarks.burst.limits import (
     POLLS_PER_POLLER,
     PROVISIONED_GROWTH,
 )
+from benchmarks.burst.prescaled import PRESCALED_SETTINGS
 from benchmarks.burst.settings import (
     RAISED_LOCKED,
     SETTINGS,
@@ -161,6 +162,7 @@ def scenarios(given: Assumptions, *, quick: bool) -> list[Scenario]:
     judged = [
         *(Scenario(*SMALL, SHIPPED_SHARDS, LOOKAHEAD, setting, given) for setting in (SHIPPED_LOCKED, SHIPPED)),
         *(Scenario(*SMALL, SIZING_SHARDS, LOOKAHEAD, setting, given) for setting in (SIZING_LOCKED, SIZING)),
+        *(Scenario(*SMALL, SHIPPED_SHARDS, LOOKAHEAD, setting, given) for setting in PRESCALED_SETTINGS),
     ]
     if quick:
         return judged

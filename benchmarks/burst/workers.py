@@ -70,9 +70,18 @@ class Workers:
     setting: Setting
     given: Assumptions
     environments: float = 0.0
-    _store: float = FUNCTION_SCALING.value
+    _store: float = 0.0
     _coming: deque[tuple[float, float]] = field(default_factory=deque)
     _ordered: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Each function may get new environments at once."""
+        self._store = self._scaling
+
+    @property
+    def _scaling(self) -> float:
+        """The new environments that the functions get in SCALING_SECONDS."""
+        return FUNCTION_SCALING.value * self.setting.functions
 
     @property
     def batch_seconds(self) -> float:
@@ -100,6 +109,7 @@ class Workers:
             least, most = (pollers * EXECUTIONS_PER_POLLER.value for pollers in setting.pollers)
             limits = [(least + PROVISIONED_GROWTH.value * elapsed / 60, PROVISIONED_GROWTH.name), (most, POLLERS)]
         limits.append((IN_FLIGHT.value / setting.batch, IN_FLIGHT.name))
+        limits = [(each * setting.functions, name) for each, name in limits]
         limits.append((setting.account_concurrency - setting.dispatchers, ACCOUNT_CONCURRENCY.name))
         return min(limits)
 
@@ -126,7 +136,7 @@ class Workers:
 
     def _grow(self, elapsed: float, wanted: float) -> None:
         """Request environments as fast as a function may get new ones. They are ready after their cold start."""
-        self._store = min(self._store + FUNCTION_SCALING.value / SCALING_SECONDS * STEP, FUNCTION_SCALING.value)
+        self._store = min(self._store + self._scaling / SCALING_SECONDS * STEP, self._scaling)
         new = max(min(wanted - self._ordered, self._store), 0.0)
         self._store -= new
         self._ordered += new

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from duecourse.limits import POLLER_HOUR_DOLLARS, WARM_READ_DOLLARS, WARM_WRITE_DOLLARS
+
 DATE = "2026-11-21"
 REGION = "us-east-1"
 
@@ -47,8 +49,8 @@ PRICES: Mapping[str, Price] = {
     "table_storage": Price(0.25, 1, "GB-month of a table", DYNAMODB),
     "table_backup": Price(0.20, 1, "GB-month of point-in-time recovery", DYNAMODB),
     # once for each unit a second that is added; assumed to be an hour of provisioned capacity
-    "warm_writes": Price(0.00065, 1, "write units a second of warm throughput, once", DYNAMODB, RECALLED),
-    "warm_reads": Price(0.00013, 1, "read units a second of warm throughput, once", DYNAMODB, RECALLED),
+    "warm_writes": Price(WARM_WRITE_DOLLARS, 1, "write units a second of warm throughput, once", DYNAMODB, RECALLED),
+    "warm_reads": Price(WARM_READ_DOLLARS, 1, "read units a second of warm throughput, once", DYNAMODB, RECALLED),
     # SQS: one request per started 64 KB
     "sqs_standard": Price(0.40, MILLION, "requests, standard queue", SQS),
     "sqs_fifo": Price(0.50, MILLION, "requests, FIFO queue", SQS),
@@ -56,7 +58,7 @@ PRICES: Mapping[str, Price] = {
     # Lambda, Arm, first tier
     "lambda_request": Price(0.20, MILLION, "invocations", LAMBDA),
     "lambda_gb_second": Price(0.0000133334, 1, "GB-seconds, Arm", LAMBDA),
-    "event_poller": Price(0.00925, 1, "hours of a provisioned poller, SQS event source", LAMBDA),
+    "event_poller": Price(POLLER_HOUR_DOLLARS, 1, "hours of a provisioned poller, SQS event source", LAMBDA),
     # EventBridge
     "scheduler": Price(1.00, MILLION, "invocations of EventBridge Scheduler", EVENTBRIDGE),
     "bus_event": Price(1.00, MILLION, "custom events", EVENTBRIDGE),

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import fields
 
 from benchmarks.cost.idle import Idle, IdleRound
+from duecourse.limits import OWN_READS, OWN_WRITES
 from infra.settings.auth_config import OPEN_TO_READ
 from infra.settings.config import StageConfig
-from infra.settings.throughput_config import OWN_READS, OWN_WRITES
 
 
 def idle_of(stage: StageConfig, rounds: Mapping[str, IdleRound], alarm_metrics: int, dashboards: int) -> Idle:

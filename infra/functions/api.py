@@ -166,6 +166,11 @@ class HttpApi(Construct):
                 **config.limits.environment,
                 **parts.seats,
                 **lanes.environment,
+                **(
+                    {}
+                    if config.prescale is None
+                    else {"DUECOURSE_PRESCALE_DOLLARS": str(config.prescale.dollars_per_day)}
+                ),
             },
         )
         allow = self.function.allow

@@ -73,6 +73,8 @@ class Execute(Construct):
         self._issuer = issuer
         self._parts = parts
         self._release = release
+        self.sources: dict[str, str] = {}
+        """The ids of the event sources by queue: `normal`, `normal bulk`."""
         self._deployments = None if release is None else codedeploy.LambdaApplication(self, "Deployments")
         self.functions: Mapping[str, PythonFunction] = {name: self._worker(name) for name in parts.lanes.queues}
         # The permissions are the same for all lanes. The template contains them once, and each role has them as a
@@ -155,12 +157,13 @@ class Execute(Construct):
                 application=self._deployments,
                 release=self._release,
             ).alias
+        mappings = {}
         for source, construct_id, most, pollers in (
             (queue, "Queue", lane.max_concurrency, lane.pollers),
             (bulk, "BulkQueue", lane.bulk_max_concurrency, lane.bulk_pollers),
             *([(parts.lanes.callbacks, "CallbackQueue", CALLBACK_CONCURRENCY, None)] if name == CALLBACK_LANE else []),
         ):
-            worker.consume(
+            mappings[construct_id] = worker.consume(
                 source.queue_arn,
                 construct_id=construct_id,
                 batch_size=lane.batch_size,
@@ -169,6 +172,8 @@ class Execute(Construct):
                 pollers=pollers,
                 alias=alias,
             )
+        self.sources[name] = mappings["Queue"].event_source_mapping_id
+        self.sources[f"{name} bulk"] = mappings["BulkQueue"].event_source_mapping_id
         return worker
 
     def _statements(self) -> Iterator[iam.PolicyStatement]:

@@ -1,5 +1,7 @@
 """The functions that a rule starts: the tick, the dead-letter reconciler, index repair and the audit."""
 
+from collections.abc import Mapping
+
 from aws_cdk import ArnFormat, Duration, Stack
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
@@ -8,6 +10,7 @@ from constructs import Construct
 from infra.functions.python_function import PythonFunction
 from infra.nag import acknowledge_wildcards
 from infra.parts import SharedResources
+from infra.settings.lanes_config import CALLBACK_CONCURRENCY
 from infra.stores.archive import ArchiveStore
 from infra.stores.tables import ACTIVE_INDEX, DUE_INDEX, ENDED_INDEX
 
@@ -59,10 +62,11 @@ class Scheduled(Construct):
         )
 
 
-def tick(scope: Construct, parts: SharedResources, archive: ArchiveStore) -> PythonFunction:
+def tick(scope: Construct, parts: SharedResources, archive: ArchiveStore, sources: Mapping[str, str]) -> PythonFunction:
     """Return the tick: once a minute, it sends a message for each shard with due work. A missed or late tick does not
     delay runs within the lookahead. The tick also detects what other functions cannot report: queues that are not read,
     maintenance functions that do not run, an archive function that does not read its stream, and too small a quota.
+    `sources` has the ids of the lanes' event sources by queue; with `prescale`, the tick changes their pollers.
     """
     letters = [archive.failures, *([] if parts.bus.failures is None else [parts.bus.failures])]
     function = Scheduled(
@@ -84,6 +88,7 @@ def tick(scope: Construct, parts: SharedResources, archive: ArchiveStore) -> Pyt
             **parts.settings("JOBS_TABLE", "SHARDS", "LOOKAHEAD_SECONDS", "SHARD_QUEUE_URL", "PRIVATE_TARGETS"),
             **parts.lanes.environment,
             "DUECOURSE_CALLBACK_URL": parts.lanes.callbacks.queue_url,
+            **_prescale(scope, parts, sources),
         },
     ).function
     function.allow(["dynamodb:GetItem", "dynamodb:UpdateItem"], [parts.jobs.arn])
@@ -91,16 +96,47 @@ def tick(scope: Construct, parts: SharedResources, archive: ArchiveStore) -> Pyt
     function.allow(["sqs:SendMessage", "sqs:GetQueueAttributes"], [parts.shard_queue.queue.queue_arn])
     queues = [*parts.lanes.watched.values(), *letters]
     function.allow(["sqs:GetQueueAttributes"], [queue.queue_arn for queue in queues])
-    source = Stack.of(scope).format_arn(
-        service="lambda",
-        resource="event-source-mapping",
-        resource_name=archive.source,
-        arn_format=ArnFormat.COLON_RESOURCE_NAME,
-    )
-    function.allow(["lambda:GetEventSourceMapping"], [source])
+    function.allow(["lambda:GetEventSourceMapping"], [_source_arn(scope, archive.source)])
     function.allow(["lambda:GetAccountSettings"], ["*"])
+    if parts.config.prescale is not None:
+        arns = [_source_arn(scope, source) for source in sources.values()]
+        function.allow(["lambda:GetEventSourceMapping", "lambda:UpdateEventSourceMapping"], arns)
+        # Warm throughput of a table and of its indexes. There is no narrower permission.
+        function.allow(["dynamodb:DescribeTable", "dynamodb:UpdateTable"], [parts.jobs.arn, parts.runs.arn])
     acknowledge_wildcards(function, "Lambda has no resources for the quotas of the account.", ["*"])
     return function
+
+
+def _source_arn(scope: Construct, source: str) -> str:
+    """Return the ARN of an event source with this id."""
+    return Stack.of(scope).format_arn(
+        service="lambda",
+        resource="event-source-mapping",
+        resource_name=source,
+        arn_format=ArnFormat.COLON_RESOURCE_NAME,
+    )
+
+
+def _prescale(scope: Construct, parts: SharedResources, sources: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable with the rules of `prescale` (duecourse.domain.maintenance.prescale.PrescaleRules), in stages
+    with this setting.
+    """
+    config = parts.config
+    if config.prescale is None:
+        return {}
+    queues = {}
+    for name, lane in config.lanes.items():
+        for queue, most in ((name, lane.max_concurrency), (f"{name} bulk", lane.bulk_max_concurrency)):
+            queues[queue] = {"source": sources[queue], "concurrent": most or None, "batch": lane.batch_size}
+    rules = {
+        "dollars_per_day": config.prescale.dollars_per_day,
+        "table_quota": config.prescale.table_quota,
+        "spare": max(config.account_concurrency - config.most_concurrent - CALLBACK_CONCURRENCY, 0),
+        "list_successes": config.list_successes,
+        "runs_table": parts.runs.name,
+        "queues": queues,
+    }
+    return {"DUECOURSE_PRESCALE": Stack.of(scope).to_json_string(rules)}
 
 
 def reconcile(scope: Construct, parts: SharedResources) -> PythonFunction:

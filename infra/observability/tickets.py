@@ -58,7 +58,7 @@ def tickets(config: StageConfig, watched: Monitored) -> Iterator[AlarmSpec]:
         means="dead letters could not be processed; index repair, the audit or the clean-up failed or has not "
         "succeeded for two hours; the archive function does not read its stream or gave up on a batch; outcomes or "
         "results of runs were rejected; executions could not be read or stopped; the account's concurrency is less "
-        "than the setting; or these checks failed.",
+        "than the setting; capacity for a peak could not be changed; or these checks failed.",
         first="read the error in the log of the function. Common causes: throttling, a missing permission, a disabled "
         "rule or event source, a defect. The next invocation tries again.",
         find="filter level = 'ERROR' | stats count() by action, tenant, job_id, error",

@@ -27,6 +27,7 @@ CHANGEABLE = (
     "log_retention_days",
     "loop_detection",
     "oidc_keys",
+    "prescale",
     "reserved_concurrency",
     "result_buckets",
     "run_index_partitions",

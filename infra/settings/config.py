@@ -27,6 +27,7 @@ from infra.settings.auth_config import ApiConfig, AuthConfig, LimitsConfig
 from infra.settings.connectors_config import StageConnectors, connector_concurrency, connector_problems
 from infra.settings.domain_config import ApiDomainConfig
 from infra.settings.lanes_config import MAX_MAX_CONCURRENCY, MIN_MAX_CONCURRENCY, LaneConfig
+from infra.settings.prescale_config import PrescaleConfig
 from infra.settings.stores_config import OWN, ArchiveConfig, StageBuckets, StandbyConfig, bucket_problems, key_problem
 from infra.settings.targets_config import AllowedTargetsConfig, task_problems
 from infra.settings.throughput_config import ThroughputConfig
@@ -154,6 +155,8 @@ class StageConfig:
     """
     throughput: ThroughputConfig = field(default_factory=ThroughputConfig)
     """The warm throughput of the tables, for sudden bursts. An increase is charged once; there is no monthly fee."""
+    prescale: PrescaleConfig | None = None
+    """The budget with which the tick raises capacity before many runs are due. None: capacity never changes."""
     deployment: str = "all_at_once"
     """The deployment of new code in dispatch and execute: `all_at_once`, or as a `canary` (functions/live_alias.py)."""
     alarms: AlarmsConfig = field(default_factory=AlarmsConfig)
@@ -342,6 +345,7 @@ class StageConfig:
                     f"lanes.{name}.pollers",
                     "must be null on the local stage, because the emulator has one poller per queue",
                 )
+        yield from self._prescale_problems()
         if self.deployment == "canary" and self.runs_on_this_machine:
             yield "deployment", "must be all_at_once on the local stage, because the emulator has no CodeDeploy"
         if self.api_domain is not None and self.runs_on_this_machine:
@@ -371,3 +375,16 @@ class StageConfig:
             "standby": () if self.standby is None else self.standby.problems(),
         }.items():
             yield from ((f"{part}.{field}", problem) for field, problem in problems)
+
+    def _prescale_problems(self) -> Iterator[tuple[str, str]]:
+        if self.prescale is None:
+            return
+        yield from ((f"prescale.{field}", problem) for field, problem in self.prescale.problems())
+        if self.runs_on_this_machine:
+            yield "prescale", "must be null on the local stage, because the emulator has one poller per queue"
+        if self.standby is not None:
+            yield "prescale", "must be null with standby, because warm throughput is charged in both regions"
+        for name, lane in self.lanes.items():
+            for part, pollers in (("pollers", lane.pollers), ("bulk_pollers", lane.bulk_pollers)):
+                if pollers is not None:
+                    yield f"lanes.{name}.{part}", "must be null with prescale, which sets the pollers of all queues"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from duecourse.limits import WORKER_SECONDS
-from infra.settings.throughput_config import OWN_MAX_CONCURRENT, Pollers
+from duecourse.limits import OWN_MAX_CONCURRENT, WORKER_SECONDS
+from infra.settings.throughput_config import Pollers
 
 MIN_MAX_CONCURRENCY, MAX_MAX_CONCURRENCY = 2, 1_000
 """The limits of a queue's event source (AWS Lambda API Reference, "ScalingConfig")."""

@@ -23,6 +23,8 @@ def missing_in_china(config: StageConfig) -> Iterator[str]:
         yield "tracing must be false, because X-Ray does not trace functions in China"
     if config.loop_detection:
         yield "loop_detection must be false, because Lambda does not detect recursive loops in China"
+    if config.prescale is not None:
+        yield "prescale must be null, because there is no provisioned mode"
     for name, lane in config.lanes.items():
         for field in ("pollers", "bulk_pollers"):
             if getattr(lane, field) is not None:

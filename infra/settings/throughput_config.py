@@ -8,24 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
-OWN_READS, OWN_WRITES = 12_000, 4_000
-"""The units per second of a new on-demand table or index, which are also the minimum setting (Amazon DynamoDB Developer
-Guide, "Understanding DynamoDB warm throughput in different scenarios").
-"""
-
-MIN_POLLERS, MAX_MINIMUM_POLLERS, MAX_POLLERS = 2, 200, 10_000
-"""The limits of a queue's event source (AWS Lambda API Reference, "ProvisionedPollerConfig")."""
-
-CALLS_PER_POLLER = 10
-"""The number of concurrent executions of one provisioned poller (AWS Lambda Developer Guide, "Lambda parameters for
-Amazon SQS event source mappings").
-"""
-
-
-OWN_MAX_CONCURRENT = 1_250
-"""The maximum number of concurrent executions of Lambda's own pollers (AWS Lambda Developer Guide, "Configuring scaling
-behavior for SQS event source mappings").
-"""
+from duecourse.limits import (
+    CALLS_PER_POLLER,
+    MAX_MINIMUM_POLLERS,
+    MAX_POLLERS,
+    MIN_POLLERS,
+    OWN_MAX_CONCURRENT,
+    OWN_READS,
+    OWN_WRITES,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

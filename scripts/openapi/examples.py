@@ -529,6 +529,19 @@ STATS: Document = {
     },
     "status": "ok",
     "tick": {"last": "2026-11-21T10:00:00Z", "age_seconds": 12.345},
+    "prescale": {
+        "dollars_per_day": 15.0,
+        "spent_today": 0.25,
+        "peaks": [{"at": "2026-11-21T10:05:00Z", "runs": 100000, "at_least": False}],
+        "queues": [{"queue": "normal bulk", "pollers": 125, "until": "2026-11-21T10:08:00Z"}],
+        "history": [
+            {
+                "at": "2026-11-21T09:55:00Z",
+                "says": "normal bulk: 125 pollers until 2026-11-21T10:08:00Z (125 needed)",
+                "dollars": 0.25,
+            }
+        ],
+    },
     "by_hour": {
         "since": "2026-11-20T11:00:00Z",
         "until": "2026-11-21T11:00:00Z",

@@ -84,3 +84,26 @@ def _at_stage(page: Page, **changes: Any) -> Page:
     page.route("**/v1/stage", answer)
     page.get_by_role("navigation").get_by_role("link", name="Stage").click()
     return page
+
+
+def test_stage_page_shows_capacity_for_peaks_of_stages_that_have_it(sampled: ServedConsole, open_page: Open) -> None:
+    page = open_page(sampled, "/nowhere")
+
+    def with_a_peak(route: Route) -> None:
+        stats = route.fetch().json()
+        peak = {"at": "2026-03-28T12:35:00Z", "runs": 500_000, "at_least": True}
+        entry = {"at": "2026-03-28T12:00:00Z", "says": "normal bulk: 200 pollers", "dollars": 0.5}
+        queue = {"queue": "normal bulk", "pollers": 200, "until": "2026-03-28T12:38:00Z"}
+        parts = {"peaks": [peak], "queues": [queue], "history": [entry]}
+        route.fulfill(json=stats | {"prescale": {"dollars_per_day": 15, "spent_today": 0.5, **parts}})
+
+    page.get_by_role("navigation").get_by_role("link", name="Stage").click()
+    expect(page.get_by_text("Ticks are running")).to_be_visible()
+    expect(page.get_by_text("Capacity for peaks")).to_have_count(0)
+    page.route("**/v1/stats", with_a_peak)
+    page.reload()
+    expect(page.get_by_text("Capacity for peaks")).to_be_visible()
+    expect(page.get_by_text("at least 500,000 runs")).to_be_visible()
+    expect(page.get_by_text("normal bulk: 200 until")).to_be_visible()
+    expect(page.get_by_text("$0.50 of $15.00")).to_be_visible()
+    expect(page.get_by_text("normal bulk: 200 pollers ($0.50)")).to_be_visible()

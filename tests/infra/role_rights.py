@@ -185,6 +185,8 @@ def asked_for(stack: Stack, name: str) -> Rights:
             continue
         if call.adapter in ("KmsPublicKeys", "KmsTokens") and not config.oidc_keys:
             continue
+        if call.adapter in ("DynamoThroughput", "LambdaPollers") and config.prescale is None:
+            continue
         if call.method == "assume_role" and not config.allowed_targets.actions:
             continue
         for store in STORES[call.adapter].split(" and "):

@@ -26,6 +26,7 @@ from duecourse.stores.delayed_runs import DelayedRuns
 from duecourse.stores.inputs import Inputs
 from duecourse.stores.jobs import JobStore
 from duecourse.stores.maintenance import TenantReports
+from duecourse.stores.prescale import PrescaleStore
 from duecourse.stores.run_counts import RunCountStore
 from duecourse.stores.runs import RunsInProgress, RunStore
 from duecourse.stores.tenants import TenantLimits
@@ -35,6 +36,7 @@ from duecourse.telemetry import function_logger
 from duecourse.testing.clock import Numbered, SettableClock
 from duecourse.testing.outbox import StoredLogs
 from duecourse.testing.stores import MemoryStores, Stores
+from duecourse.testing.table import MemoryTables
 from duecourse.wiring import Wiring
 from tests.support.api_events import api_event, json_event
 from tests.support.connectors import OFFICE
@@ -189,6 +191,7 @@ class ApiClient:
     in_progress: RunsInProgress = field(default_factory=lambda: MemoryStores().runs_in_progress())
     run_counts: RunCountStore = field(default_factory=lambda: MemoryStores().run_counts())
     wait_queues: Any = field(default_factory=EmptyWaitQueues)
+    prescale: PrescaleStore = field(default_factory=lambda: PrescaleStore(MemoryTables()))
     compressed: bytes = b""
     """The body of the last compressed response."""
     caller: Mapping[str, Any] | None = None
@@ -237,7 +240,7 @@ class ApiClient:
         if self.settings.oidc is not None:
             wiring.public_keys = PublishedKeys(self.settings.oidc)
         wiring.tenant_reports, wiring.runs_in_progress = self.reports, self.in_progress
-        wiring.run_count_store = self.run_counts
+        wiring.run_count_store, wiring.prescale_store = self.run_counts, self.prescale
         self.application = Application(wiring.api, logger)
 
     def send(self, event: dict[str, Any]) -> Answered:

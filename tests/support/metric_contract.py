@@ -19,7 +19,7 @@ OURS: Mapping[str, frozenset[str]] = {
         {
             *("TicksRefused", "ShardsOverdue", "RoundsWaiting", "QueuesUnread"),
             *("MaintenanceSilent", "ArchiveStopped", "LettersWaiting", "WatchesFailed", "QuotaBelowSetting"),
-            "FencesMissing",
+            *("FencesMissing", "PrescalesFailed"),
         }
     ),
     "dispatch": frozenset(

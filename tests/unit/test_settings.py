@@ -144,6 +144,19 @@ def test_settings_of_the_dispatcher_are_read_from_the_environment() -> None:
     assert read.bulk_urls == {lane: f"https://sqs.example/{lane}-bulk" for lane in Lane}
 
 
+PRESCALE = (
+    '{"dollars_per_day": 15, "table_quota": 40000, "spare": 300, "list_successes": true, "runs_table": "runs",'
+    ' "queues": {"normal": {"source": "a", "concurrent": 100, "batch": 10}}}'
+)
+
+
+def test_settings_of_the_tick_have_rules_for_peaks_only_if_the_stage_has_them() -> None:
+    assert TickSettings.from_env(TICK).prescale is None
+    assert TickSettings.from_env(TICK | {"DUECOURSE_PRESCALE": PRESCALE}).prescale == PRESCALE
+    wrong = refusal(TickSettings, TICK | {"DUECOURSE_PRESCALE": "{}"})
+    assert "must be a JSON object with dollars_per_day and queues" in wrong
+
+
 def test_settings_of_a_worker_are_read_from_the_environment() -> None:
     read = ExecuteSettings.from_env(EXECUTE)
     assert (read.lane, read.max_receive_count, read.private_targets) == (Lane.HIGH, 5, "refuse")

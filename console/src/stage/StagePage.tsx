@@ -11,6 +11,7 @@ import { ClockBox } from "./ClockBox";
 import { Findings } from "./Findings";
 import { Limits } from "./Limits";
 import { MetricsBox } from "./MetricsBox";
+import { PeaksBox } from "./PeaksBox";
 import { Login, Settings } from "./Settings";
 
 /** CloudWatch evaluates an alarm once a minute, and the API reads it at most four times a minute. */
@@ -58,6 +59,7 @@ export default function StagePage() {
         <SpaceBetween size="l">
           <ProblemBox error={stats.error} retry={() => void stats.refetch()} />
           {stats.error === null && <ClockBox stats={stats.data} />}
+          {stats.data?.prescale && <PeaksBox prescale={stats.data.prescale} />}
           <Limits stats={stats.data} />
           <Settings stage={stage.data} />
           <Login />

@@ -38,7 +38,11 @@ DEPLOYMENTS: dict[str, dict[str, str]] = {
         "deletion_protection": "off",
         "reserved_concurrency": "none",
     },
-    "dev with a connector": {"stage": "dev", "connectors": json.dumps({"office": OFFICE})},
+    "dev with a connector and capacity for peaks": {
+        "stage": "dev",
+        "connectors": json.dumps({"office": OFFICE}),
+        "prescale": '{"dollars_per_day": 15}',
+    },
 }
 
 REPORT = "validation-report.json"

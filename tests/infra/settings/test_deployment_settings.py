@@ -100,6 +100,7 @@ SIZED = {
     "loop_detection": False,
     "reserved_concurrency": {"dispatch": 32},
     "oidc_keys": ["2026", "2027"],
+    "prescale": None,
     "result_buckets": {"reports": {"prefixes": {"acme": "daily/"}}},
     "run_index_partitions": 16,
     "run_retention_days": 30,

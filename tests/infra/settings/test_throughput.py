@@ -8,11 +8,10 @@ import botocore.session
 import pytest
 from aws_cdk import App
 
+from duecourse.limits import MAX_MINIMUM_POLLERS, MAX_POLLERS
 from infra.settings.config import ConfigError, ReservedConcurrency, StageConfig
 from infra.settings.lanes_config import MAX_MAX_CONCURRENCY, MIN_MAX_CONCURRENCY, NO_MAXIMUM, LaneConfig, lanes
 from infra.settings.throughput_config import (
-    MAX_MINIMUM_POLLERS,
-    MAX_POLLERS,
     NO_POLLERS,
     Pollers,
     ThroughputConfig,

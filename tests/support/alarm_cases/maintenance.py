@@ -9,11 +9,14 @@ from duecourse.domain.jobs.job import EventKind, Overlap
 from duecourse.domain.runs.coverage import OccurrenceRange
 from duecourse.domain.runs.states import RunState
 from duecourse.messages import MessageKind
-from duecourse.ports import Undecided
+from duecourse.ports import InlineExecutor, Undecided
 from duecourse.stores.maintenance import RepairStore
+from duecourse.stores.prescale import PrescaleStore
 from duecourse.testing.faults import answering, around
+from duecourse.usecases.dispatch.prescale import Prescale
 from duecourse.usecases.maintenance.archive import ArchiveRuns
 from duecourse.usecases.maintenance.audit import MAX_OPEN
+from duecourse.usecases.report import Report
 from tests.support.alarm_cases.dispatch import a_cursor_that_makes_no_sense
 from tests.support.alarm_cases.parts import SOON, broken
 from tests.support.audited import AuditedWorld
@@ -22,6 +25,8 @@ from tests.support.observed import Observed
 from tests.support.runs import run
 from tests.support.stream_events import expired
 from tests.support.workflows import add_workflow, graph_of
+
+_NOTHING: Any = None
 
 HOUR = 3600
 DAY = 86_400
@@ -174,6 +179,14 @@ def a_stream_that_nobody_reads(observed: Observed, why: str = "the event source 
 def an_account_with_fewer_executions(observed: Observed) -> None:
     observed.quota.granted = 999
     observed.minutes(60)
+
+
+def pollers_that_cannot_be_removed(observed: Observed) -> None:
+    """A plan that cannot be read, after a peak."""
+    store, unused, report = broken(PrescaleStore(observed.world.tables.both()), "get"), _NOTHING, Report()
+    tick = Prescale(store, unused, unused, unused, observed.world.clock, InlineExecutor())
+    tick.after_tick(None, 1, report)
+    observed.publish(report, function="tick")
 
 
 def a_watch_that_fails(observed: Observed) -> None:

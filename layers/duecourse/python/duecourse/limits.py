@@ -106,3 +106,34 @@ REFUSED_CALLBACKS = 0.4
 
 UNRESERVED_CONCURRENCY = 100
 """The concurrency that AWS keeps unreserved (Lambda Developer Guide, "Configuring reserved concurrency")."""
+
+OWN_READS, OWN_WRITES = 12_000, 4_000
+"""The units per second of a new on-demand table or index, which are also the minimum setting (Amazon DynamoDB Developer
+Guide, "Understanding DynamoDB warm throughput in different scenarios").
+"""
+
+TABLE_QUOTA = 40_000
+"""The default quota of a table, and of each index, in units per second (Amazon DynamoDB Developer Guide, "Quotas in
+Amazon DynamoDB").
+"""
+
+MIN_POLLERS, MAX_MINIMUM_POLLERS, MAX_POLLERS = 2, 200, 10_000
+"""The limits of a queue's event source (AWS Lambda API Reference, "ProvisionedPollerConfig")."""
+
+CALLS_PER_POLLER, POLLS_PER_POLLER = 10, 10
+"""The number of concurrent executions of one provisioned poller, and its polls per second (AWS Lambda Developer Guide,
+"Lambda parameters for Amazon SQS event source mappings").
+"""
+
+FIRST_CONCURRENT, MORE_CONCURRENT, OWN_MAX_CONCURRENT = 5, 300, 1_250
+"""The concurrent executions of Lambda's own pollers: at first, more in each minute, and at most (AWS Lambda Developer
+Guide, "Configuring scaling behavior for SQS event source mappings").
+"""
+
+POLLER_HOUR_DOLLARS = 0.00925
+"""The price of a provisioned poller of an SQS event source for an hour ("AWS Lambda Pricing", us-east-1)."""
+
+WARM_WRITE_DOLLARS, WARM_READ_DOLLARS = 0.00065, 0.00013
+"""The prices of one more unit per second of warm throughput, charged once: an hour of provisioned capacity ("Pricing
+for On-Demand Capacity", us-east-1; not verified).
+"""

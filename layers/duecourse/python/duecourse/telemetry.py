@@ -51,7 +51,7 @@ SYMPTOMS: Mapping[str, frozenset[str]] = {
             *("ReconciliationsFailed", "DeadLettersUnreadable", "RepairsFailed", "CleanUpsFailed", "AuditsFailed"),
             *("AuditsWaiting", "ArchivesFailed", "EventsRefused", "ResultsLost", "MaintenanceSilent"),
             *("ArchiveStopped", "LettersWaiting", "WatchesFailed", "QuotaBelowSetting"),
-            *("ExecutionsUnread", "ExecutionsNotStopped"),
+            *("ExecutionsUnread", "ExecutionsNotStopped", "PrescalesFailed"),
         }
     ),
     "release": frozenset({"RoundsFailed", "CursorsQuarantined", "MessagesFailed", "MessagesUnreadable"}),

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from duecourse.stores.table import Tables
     from duecourse.usecases.announce import Announcements
     from duecourse.usecases.dispatch.claim import Skipping
+    from duecourse.usecases.dispatch.prescale import Prescale
     from duecourse.usecases.dispatch.round import Dispatch
     from duecourse.usecases.dispatch.tick import Tick
     from duecourse.usecases.dispatch.watch import Heartbeat, StageWatch
@@ -426,6 +427,25 @@ class Wiring(Parts[S_co]):
             lookahead=settings.lookahead_seconds,
             watch=self.watch,
             ping=None if settings.ping_url == NO_MONITOR else StagePing(self.pings, settings.ping_url),
+            prescale=None if settings.prescale is None else self.prescale,
+        )
+
+    @cached_property
+    def prescale(self: Wiring[TickSettings]) -> Prescale:
+        """The part of the tick that raises capacity before a peak, in stages with this setting."""
+        from duecourse.adapters.aws.capacity import DynamoThroughput, LambdaPollers
+        from duecourse.domain.maintenance.prescale import rules_of
+        from duecourse.usecases.dispatch.prescale import Prescale
+
+        rules = rules_of(self.settings.prescale or "")
+        tables = {"jobs": self.settings.jobs_table, "runs": rules.runs_table}
+        return Prescale(
+            store=self.prescale_store,
+            pollers=LambdaPollers(self._client("lambda", once=True)),
+            throughput=DynamoThroughput(self._client("dynamodb", once=True), tables),
+            rules=rules,
+            clock=self.clock,
+            executor=self.executor,
         )
 
     @cached_property

@@ -22,7 +22,16 @@ from duecourse.ports.jobs import (
     UsedKey,
 )
 from duecourse.ports.lanes import DeadLetterQueue, DeadMessage, Lanes, Outgoing, OutgoingOperation, Received
-from duecourse.ports.limits import BucketConflict, ConcurrencyQuota, Depth, Depths, EventSource, QueueDepths
+from duecourse.ports.limits import (
+    BucketConflict,
+    ConcurrencyQuota,
+    Depth,
+    Depths,
+    EventSource,
+    QueueDepths,
+    QueuePollers,
+    TableThroughput,
+)
 from duecourse.ports.maintenance import Finding, IndexPage, Undecided
 from duecourse.ports.runs import Conflict, Input, LastRun, QueueWatch, StateMark
 from duecourse.ports.services import (

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from duecourse.checks.tenants import Closed
 from duecourse.domain.jobs.job import Lane
 from duecourse.domain.tenants.rate import Bucket
+
+if TYPE_CHECKING:
+    from duecourse.domain.maintenance.prescale import Throughput
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,32 @@ class EventSource(Protocol):
 
     def problem(self) -> str | None:
         """Return the reason why the event source does not deliver the stream's records; None if it does. Raises
+        AwsError.
+        """
+
+
+class QueuePollers(Protocol):
+    """The provisioned pollers of queues, each by the id of its event source."""
+
+    def set(self, source: str, minimum: int, maximum: int) -> bool:
+        """Give a queue provisioned pollers instead of its maximum concurrency. Return whether it has them already;
+        otherwise call this again a minute later. Raises AwsError.
+        """
+
+    def remove(self, source: str, concurrent: int | None) -> bool:
+        """Give a queue this maximum concurrency (None: none) instead of its provisioned pollers. Return whether it has
+        it already; otherwise call this again a minute later. Raises AwsError.
+        """
+
+
+class TableThroughput(Protocol):
+    """The warm throughput of the tables (`jobs`, `runs`) and their indexes."""
+
+    def read(self) -> Throughput:
+        """Return the present throughput. Raises AwsError."""
+
+    def warm(self, table: str, units: Mapping[str, int]) -> None:
+        """Raise the throughput of a table and its indexes to these units per second, by name (`due.writes`). Raises
         AwsError.
         """
 

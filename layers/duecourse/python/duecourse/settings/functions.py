@@ -59,7 +59,7 @@ class TickSettings(FromEnvironment):
     rounds. The tick watches the queues and the archive's event source. `letters_urls` has the URLs of the other
     dead-letter queues, separated by spaces. `ping_url` is the address of an external monitor, or NO_MONITOR. `fence`:
     as in TableSettings. `account_concurrency` is the account's quota of concurrent executions for which the stage is
-    configured.
+    configured. `prescale`: the rules for capacity before a peak (domain.maintenance.prescale.rules_of).
     """
 
     stage: str
@@ -75,6 +75,7 @@ class TickSettings(FromEnvironment):
     ping_url: str
     private_targets: str
     callback_url: str
+    prescale: str | None = None
     fence: str | None = None
     runs_table: ClassVar[str] = ""
 
@@ -188,7 +189,7 @@ class ApiSettings(RoundSettings):
     per tenant: at most `job_quota` jobs, on average `requests_per_second` with a burst of `burst`,
     `smallest_interval_seconds` between occurrences, at most `backfill_limit` runs per backfill, `delayed_runs_per_hour`
     delayed runs due in one hour, and `seats` in each lane (domain.tenants.seats). Operators in `operator_tenant` may
-    read the figures of all tenants.
+    read the figures of all tenants. `prescale_dollars`: the daily budget for peaks, in stages that have one.
     """
 
     default_precision: Precision
@@ -208,5 +209,6 @@ class ApiSettings(RoundSettings):
     delayed_runs_per_hour: int
     seats: Mapping[Lane, int]
     operator_tenant: str | None = None
+    prescale_dollars: float | None = None
     caller_waits: ClassVar[bool] = True
     short_timeouts: ClassVar[bool] = True

@@ -94,6 +94,14 @@ def _result_buckets(text: str) -> ResultBuckets:
     return given
 
 
+def _prescale(text: str) -> str:
+    """Check the JSON of the rules for peaks."""
+    from duecourse.domain.maintenance.prescale import rules_of  # only stages with the setting import it
+
+    rules_of(text)
+    return text
+
+
 NO_KEYS = "none"
 """The setting of a stage that signs no OIDC tokens."""
 
@@ -156,6 +164,8 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "completed_job_retention_days": _integer(1, 36_500),
     "audit_segments": _integer(1, 168),
     "operator_tenant": _operator,
+    "prescale": _prescale,
+    "prescale_dollars": float,
 }
 
 
@@ -168,7 +178,7 @@ def problem_of(name: str, value: object) -> str | None:
     return None
 
 
-OPTIONAL = frozenset({"fence"})
+OPTIONAL = frozenset({"fence", "prescale", "prescale_dollars"})
 """The settings that only some stages have. Without its variable, such a setting has its default."""
 
 

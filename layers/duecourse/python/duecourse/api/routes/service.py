@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Annotated, NotRequired, cast
+from typing import TYPE_CHECKING, Annotated, NotRequired, cast
 
 from pydantic import AfterValidator, ValidationInfo
 from typing_extensions import TypedDict
@@ -23,6 +23,9 @@ from duecourse.domain.runs.counts import RunCount
 from duecourse.domain.targets.oidc import CONFIGURATION_PATH, KEYS_PATH, configuration, key_set
 from duecourse.usecases.runs.health import ClockHealth, Dispatching, Status
 from duecourse.usecases.runs.lists import CountedHours
+
+if TYPE_CHECKING:
+    from duecourse.domain.maintenance.prescale import PrescalePlan
 
 
 class TickAnswer(TypedDict):
@@ -203,8 +206,46 @@ class ByHourAnswer(TypedDict):
     items: list[HourAnswer]
 
 
+class UpcomingPeakAnswer(TypedDict):
+    """A minute with more due runs than the stage can start in ten seconds. `at_least`: not all were counted."""
+
+    at: Second
+    runs: Count
+    at_least: bool
+
+
+class PrescaledQueueAnswer(TypedDict):
+    """A queue with provisioned pollers, or (0) whose pollers are being removed."""
+
+    queue: str
+    pollers: Count
+    until: Second
+
+
+class PrescaleEntryAnswer(TypedDict):
+    """A decision and its cost in USD."""
+
+    at: Second
+    says: str
+    dollars: float
+
+
+class PrescaleAnswer(TypedDict):
+    """The capacity for peaks: the budget of a day (UTC) and what this day has cost in USD, the peaks of the next 30
+    minutes, the queues with pollers, and the last decisions, newest first.
+    """
+
+    dollars_per_day: float
+    spent_today: float
+    peaks: list[UpcomingPeakAnswer]
+    queues: list[PrescaledQueueAnswer]
+    history: list[PrescaleEntryAnswer]
+
+
 class StatsAnswer(TypedDict):
-    """The counts and limits of the tenant. `lanes` and `dispatch` describe all tenants and require the `ops` scope."""
+    """The counts and limits of the tenant. `lanes`, `dispatch` and `prescale` (stages with this setting) describe all
+    tenants and require the `ops` scope.
+    """
 
     jobs: JobCountAnswer
     dead_runs: DeadCountAnswer
@@ -214,6 +255,7 @@ class StatsAnswer(TypedDict):
     status: Status
     tick: TickAnswer
     dispatch: NotRequired[DispatchAnswer]
+    prescale: NotRequired[PrescaleAnswer]
     by_hour: NotRequired[ByHourAnswer]
 
 
@@ -285,9 +327,31 @@ def get_stats(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
             for lane, depth in api.stats.lanes().items()
         }
         body["dispatch"] = dispatch_document(api.health.dispatching())
+        if settings.prescale_dollars is not None:
+            body["prescale"] = prescale_document(settings.prescale_dollars, *api.stats.prescale())
     if query.by is StatsBy.HOUR:
         body["by_hour"] = _by_hour(api.stats.by_hour(request.tenant, query.since, query.until))
     return Answer(HTTPStatus.OK, "stats_read", body)
+
+
+def prescale_document(dollars: float, plan: PrescalePlan, now: float) -> PrescaleAnswer:
+    """Return the plan with the budget of a day (USD) as a JSON document. `now` is in UTC seconds."""
+    return {
+        "dollars_per_day": dollars,
+        "spent_today": plan.spent_on(now),
+        "peaks": [
+            {"at": to_iso(each.at), "runs": each.runs, "at_least": each.at_least}
+            for each in plan.peaks
+            if each.at > now
+        ],
+        "queues": [
+            {"queue": name, "pollers": each.pollers, "until": to_iso(each.paid_until)}
+            for name, each in sorted(plan.raised.items())
+        ],
+        "history": [
+            {"at": to_iso(each.at), "says": each.says, "dollars": each.dollars} for each in reversed(plan.history)
+        ],
+    }
 
 
 def _by_hour(found: CountedHours) -> ByHourAnswer:

@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from duecourse.checks import verdicts as shared
 from duecourse.checks.check import Check, unknown
 from duecourse.checks.facts import Queue
-from duecourse.cli.doctor import metrics, queues, secret_reads, surroundings, tables, topics, verdicts
+from duecourse.cli.doctor import metrics, prescale, queues, secret_reads, surroundings, tables, topics, verdicts
 from duecourse.cli.doctor.stage import Stage
 from duecourse.cli.doctor.tables import audit, repair
 from duecourse.cli.output.documents import ExaminedPart
@@ -71,6 +71,8 @@ def examinations(stage: Stage) -> Iterator[Examination]:
         yield Examination("audit", audit, surroundings.audit)
     if "RepairFunction" in stage.outputs:
         yield Examination("repair", repair, surroundings.repair)
+    if prescale.OUTPUT in stage.outputs:
+        yield Examination("prescale", prescale.plan, prescale.judge)
     if stage.is_local:  # the emulator has no metrics of functions, tables and queues, and no quotas
         return
     yield Examination("subscribers", topics.subscribers, topics.judge)

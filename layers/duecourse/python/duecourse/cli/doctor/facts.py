@@ -177,3 +177,46 @@ class Subscribers:
 
     confirmed: int
     pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class UpcomingPeak:
+    """A minute with more due runs than the stage can start in ten seconds. `at_least`: not all were counted."""
+
+    at: str
+    runs: int
+    at_least: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PrescaleQueue:
+    """A queue that has provisioned pollers for a peak, or (0) whose pollers are being removed. `overdue`: the seconds
+    since `until`.
+    """
+
+    queue: str
+    pollers: int
+    until: str
+    overdue: float
+
+
+@dataclass(frozen=True, slots=True)
+class PrescaleEntry:
+    """A decision and its cost (USD)."""
+
+    at: str
+    says: str
+    dollars: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prescale:
+    """The budget of a day and what today has cost (USD), the peaks ahead, the queues with pollers, and the last
+    decisions, newest first.
+    """
+
+    dollars_per_day: float
+    spent_today: float
+    peaks: Sequence[UpcomingPeak]
+    queues: Sequence[PrescaleQueue]
+    history: Sequence[PrescaleEntry]

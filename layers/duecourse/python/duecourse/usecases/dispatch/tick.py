@@ -15,6 +15,7 @@ from duecourse.usecases.report import Report, format_error
 if TYPE_CHECKING:
     from duecourse.stores.cursors import CursorStore
     from duecourse.stores.tick_mark import Overdue, TickMark
+    from duecourse.usecases.dispatch.prescale import Prescale
 
 GOLDEN = 0.618033988749895
 
@@ -61,7 +62,7 @@ class Tick:
     is lost when the count is raised. `lookahead` is the lookahead of a round (seconds): work that is due within this
     time wakes its shard. `mark` stores the time of the last tick, which the API's health check also reads. `executor`
     checks shards concurrently. `watch` checks what other functions cannot report. `ping` reports to an external monitor
-    that the stage is healthy.
+    that the stage is healthy. `prescale` raises the stage's capacity before a peak.
     """
 
     cursors: CursorStore
@@ -73,6 +74,7 @@ class Tick:
     lookahead: int
     watch: StageWatch | None = None
     ping: StagePing | None = None
+    prescale: Prescale | None = None
 
     def __call__(self) -> Report:
         """Start a dispatch round in every shard that has due work or has not had a round for FULL_TURN_MINUTES. The
@@ -106,6 +108,8 @@ class Tick:
         report.add("ticked", alarming=bool(refused), refused=refused, **facts)
         if self.ping is not None:
             self.ping.after_tick(report)
+        if self.prescale is not None:
+            self.prescale.after_tick(None if marks is None else marks.get("tick"), shards, report)
         return report
 
     def _marks(self, report: Report) -> tuple[Mapping[str, float] | None, Overdue | None]:

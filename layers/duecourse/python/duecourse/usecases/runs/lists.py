@@ -37,6 +37,7 @@ from duecourse_schedules.exclusions import ExclusionError
 from duecourse_schedules.schedule import Occurrences
 
 if TYPE_CHECKING:
+    from duecourse.domain.maintenance.prescale import PrescalePlan
     from duecourse.settings import LaneSettings, RoundSettings, TableSettings
     from duecourse.stores.runs import FoundRun, RunStore
     from duecourse.usecases.parts import Parts
@@ -383,6 +384,10 @@ class Stats:
         now = self.parts.clock.now()
         hours = Hours.of(since, until, now)
         return CountedHours(hours, hours.counted(self.parts.run_count_store.read(tenant, hours)), now)
+
+    def prescale(self) -> tuple[PrescalePlan, float]:
+        """Return the plan of the capacity for peaks, and the time (UTC seconds), in a stage with `prescale`."""
+        return self.parts.prescale_store.get(), self.parts.clock.now()
 
     def lanes(self) -> dict[Lane, Depth | None]:
         """Return the depths of the lanes, which include the messages of all tenants (None: it cannot be read)."""

@@ -1,0 +1,533 @@
+"""When a stage gets more capacity than usual, and when it loses it again: a pure decision about the runs that are due
+in the next half hour.
+
+A *peak* is a minute in which more runs are due than a queue can start within PEAK_SECONDS. Before a peak, the queue
+gets provisioned pollers, and the tables get warm throughput. Afterwards the pollers are removed. Warm throughput cannot
+be removed, and is charged only once.
+
+The decision depends only on the stored plan, the forecast and the time, so missed and repeated ticks are harmless. What
+it charges to the budget is stored before a request is made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil
+from typing import TypeAlias
+
+from duecourse.domain.instants import to_iso
+from duecourse.limits import (
+    CALLS_PER_POLLER,
+    FIRST_CONCURRENT,
+    MAX_MINIMUM_POLLERS,
+    MIN_POLLERS,
+    MORE_CONCURRENT,
+    OWN_MAX_CONCURRENT,
+    OWN_READS,
+    OWN_WRITES,
+    POLLER_HOUR_DOLLARS,
+    POLLS_PER_POLLER,
+    WARM_READ_DOLLARS,
+    WARM_WRITE_DOLLARS,
+)
+
+PEAK_SECONDS = 10
+"""The time within which the runs of a peak should start."""
+
+START_SECONDS = 8
+"""The time for which pollers and throughput are chosen, in seconds. The rest of PEAK_SECONDS is for cold starts."""
+
+BATCH_SECONDS = 1.0
+"""The assumed duration of a batch: a poller fetches ten batches a second, so shorter ones need as many pollers."""
+
+FORECAST_MINUTES = 30
+"""How far ahead runs are counted: AWS needs minutes for warm throughput, and the charge is known before the peak."""
+
+RECOUNT_MINUTES = 15
+"""Each minute is counted again so many minutes before, for jobs that were created since. No run of it is enqueued yet,
+because the horizon is 14 minutes.
+"""
+
+LEAD_SECONDS = 600
+"""How long before a peak its pollers are requested, in seconds. AWS needs some minutes for them."""
+
+KEPT_SECONDS = 180
+"""How long after the beginning of the peak's minute its pollers stay, in seconds."""
+
+CLAIM_SECONDS = 180
+"""The time within which the runs of a peak are claimed (docs/sizing.md), in seconds."""
+
+RUN_WRITES, RUN_READS, LIST_WRITES, JOB_READS, CLAIM_WRITES = 3, 2, 1, 1, 2
+"""The units of a run whose overlap is forbidden: of the runs table, of its list of ended runs, of the jobs table, and
+of the due index for each claim (docs/sizing.md, `benchmarks.execute`).
+"""
+
+STEP = 1.2
+"""The factor by which pollers are raised at least while a queue has some: otherwise a budget that is nearly used up
+would lead to a small request each minute.
+"""
+
+LEAST_PART = 0.1
+"""The part of a day's budget that a request for warm throughput uses at least, unless it is for all that is needed."""
+
+LEAST_PERCENT = 10
+"""What a budget must pay of what is needed, in percent. Less would not help."""
+
+UNIT_STEP = 1_000
+KEPT_ENTRIES = 20
+"""The number of entries of the history."""
+
+MIN_SHARE = 0.001
+"""The part of a peak below which a queue needs nothing."""
+
+TABLES: Mapping[str, str] = {"jobs": "jobs", "due": "jobs", "runs": "runs", "ended": "runs"}
+"""The table of each table and index whose throughput is raised."""
+
+WARMED = ("runs.writes", "runs.reads", "ended.writes", "jobs.reads", "jobs.writes", "due.writes")
+"""The units that are raised. The others are not used up by a peak."""
+
+MINUTE, HOUR = 60, 3_600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueRules:
+    """A queue of the stage. `source` is the id of its event source, `concurrent` the maximum concurrency that it has
+    without provisioned pollers (None: only Lambda's own limit), and `batch` the number of messages of a batch.
+    """
+
+    source: str
+    concurrent: int | None
+    batch: int
+
+    @property
+    def most(self) -> int:
+        """The maximum number of concurrent executions without provisioned pollers."""
+        return OWN_MAX_CONCURRENT if self.concurrent is None else self.concurrent
+
+    @property
+    def starts(self) -> int:
+        """The number of runs that it starts within PEAK_SECONDS if it was idle: Lambda's own pollers begin with a few
+        executions.
+        """
+        growth = MORE_CONCURRENT / MINUTE
+        full = min(max((self.most - FIRST_CONCURRENT) / growth, 0.0), PEAK_SECONDS)
+        first = min(FIRST_CONCURRENT, self.most)
+        executions = first * full + growth * full**2 / 2 + self.most * (PEAK_SECONDS - full)
+        return int(executions * self.batch / BATCH_SECONDS)
+
+    @property
+    def per_poller(self) -> float:
+        """The runs a second that one provisioned poller starts."""
+        return self.batch * min(float(POLLS_PER_POLLER), CALLS_PER_POLLER / BATCH_SECONDS)
+
+    def maximum_of(self, pollers: int) -> int:
+        """Return the maximum number of pollers for this minimum. The queue never has less concurrency than usual."""
+        return max(pollers, ceil(self.most / CALLS_PER_POLLER))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrescaleRules:
+    """The limits of a stage. `dollars_per_day` is the most that the pollers and the warm throughput of a day (UTC) may
+    cost. `table_quota` is the account's quota of a table and of each index, in units per second. `spare` is the number
+    of executions of the account that neither the lanes nor reservations use. `runs_table` is the name of the table of
+    runs. `queues` by name: `normal`, `normal bulk`.
+    """
+
+    dollars_per_day: float
+    table_quota: int
+    spare: int
+    list_successes: bool
+    runs_table: str
+    queues: Mapping[str, QueueRules]
+
+
+def rules_of(text: str) -> PrescaleRules:
+    """Return the rules in a JSON object of the fields of PrescaleRules. Raises ValueError."""
+    try:
+        given = json.loads(text)
+        queues = {name: QueueRules(**queue) for name, queue in given.pop("queues").items()}
+        return PrescaleRules(queues=queues, **given)
+    except (ValueError, TypeError, AttributeError, KeyError) as problem:
+        raise ValueError(f"must be a JSON object with dollars_per_day and queues: {problem!r}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """A minute (epoch minutes) with `runs` due runs, of which `busiest` are due within PEAK_SECONDS. `shares` has the
+    part of each queue, from a sample. `at_least`: not all were counted.
+    """
+
+    minute: int
+    runs: int
+    busiest: int
+    shares: Mapping[str, float]
+    at_least: bool = False
+
+    @property
+    def at(self) -> int:
+        """The first second of the minute (UTC)."""
+        return self.minute * MINUTE
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A queue that has provisioned pollers, or may have them: at least `pollers`, charged until `paid_until` (UTC
+    seconds). It is kept until the pollers are known to be removed.
+    """
+
+    pollers: int
+    paid_until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What was decided at `at` (UTC seconds), and what it was charged (USD)."""
+
+    at: int
+    says: str
+    dollars: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PrescalePlan:
+    """What is stored: the peaks of the next half hour, the queues with pollers, the warm throughput that was requested
+    (`asked`, units per second by name) and not yet seen, what the day (`2026-11-21`) has cost so far, and the last
+    decisions. `refused_until`: AWS refused warm throughput, which is not requested before this time (UTC seconds).
+    """
+
+    version: int = 0
+    peaks: tuple[Peak, ...] = ()
+    raised: Mapping[str, Raised] = field(default_factory=dict)
+    asked: Mapping[str, int] = field(default_factory=dict)
+    day: str = ""
+    spent: float = 0.0
+    refused_until: int = 0
+    history: tuple[Entry, ...] = ()
+
+    def spent_on(self, now: float) -> float:
+        """Return what the day of `now` has cost so far (USD)."""
+        return self.spent if self.day == day_of(now) else 0.0
+
+    def charged(self, now: float, says: str, dollars: float = 0.0) -> PrescalePlan:
+        """Return the plan with one more decision, and its charge."""
+        history = (*self.history, Entry(int(now), says, round(dollars, 4)))[-KEPT_ENTRIES:]
+        spent = max(self.spent_on(now) + dollars, 0.0)
+        return replace(self, day=day_of(now), spent=round(spent, 4), history=history)
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """The warm throughput of the tables and indexes by unit (`runs.writes`), in units per second. While AWS is
+    `updating` a table, it accepts no other request for it.
+    """
+
+    units: Mapping[str, int]
+    updating: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetPollers:
+    """Give a queue provisioned pollers, unless it has them."""
+
+    queue: str
+    source: str
+    minimum: int
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemovePollers:
+    """Take the provisioned pollers from a queue, and give it back its maximum concurrency."""
+
+    queue: str
+    source: str
+    concurrent: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WarmUp:
+    """Raise the warm throughput of a table (`jobs`, `runs`) and its indexes to these units per second. `dollars` is
+    what was charged to the budget for it.
+    """
+
+    table: str
+    units: Mapping[str, int]
+    dollars: float
+
+
+PrescaleAction: TypeAlias = SetPollers | RemovePollers | WarmUp
+
+
+@dataclass(frozen=True, slots=True)
+class PrescaleDecision:
+    """The plan to store, the requests that follow once it is stored, and what could not be raised as far as needed."""
+
+    plan: PrescalePlan
+    actions: tuple[PrescaleAction, ...]
+    limits: tuple[str, ...] = ()
+
+
+def day_of(now: float) -> str:
+    """Return the day (UTC) of an instant."""
+    return to_iso(int(now))[:10]
+
+
+def minutes_to_count(now: float, last_tick: float | None) -> list[int]:
+    """Return the minutes (epoch minutes) that a tick counts: those that have entered the next half hour since the last
+    tick, and those that are counted again. After a gap, at most five of each: the others are counted again later.
+    """
+    minute = int(now) // MINUTE
+    last = minute - 1 if last_tick is None else min(int(last_tick) // MINUTE, minute - 1)
+    entered = [minute - ago for ago in range(min(minute - last, 5))]
+    return sorted(each + ahead for each in entered for ahead in (RECOUNT_MINUTES, FORECAST_MINUTES))
+
+
+def busiest(pages: Iterable[tuple[int, int, int]], seconds: int = PEAK_SECONDS) -> int:
+    """Return the maximum number of entries within `seconds`. Each page has `(first, last, entries)`: its entries are
+    due from `first` to `last` (UTC seconds), and are assumed to be spread evenly over these seconds.
+    """
+    by_second: dict[int, float] = {}
+    for first, last, entries in pages:
+        for second in range(first, last + 1):
+            by_second[second] = by_second.get(second, 0.0) + entries / (last - first + 1)
+    if not by_second:
+        return 0
+    return ceil(max(sum(by_second.get(at + more, 0.0) for more in range(seconds)) for at in by_second) - 1e-6)
+
+
+def with_counted(rules: PrescaleRules, plan: PrescalePlan, counted: Sequence[Peak], now: float) -> PrescalePlan:
+    """Return the plan with the peaks among these minutes, and without those that have passed. A minute that was counted
+    again replaces the earlier count.
+    """
+    again = {each.minute for each in counted}
+    kept = [each for each in plan.peaks if each.minute not in again and now < each.at + KEPT_SECONDS]
+    peaks = sorted([*kept, *(each for each in counted if wanted_pollers(rules, each))], key=lambda each: each.minute)
+    return plan if tuple(peaks) == plan.peaks else replace(plan, peaks=tuple(peaks))
+
+
+def may_be_peak(rules: PrescaleRules, runs: int) -> bool:
+    """Return whether this number of runs of a minute could be a peak of some queue."""
+    return runs > min((each.starts for each in rules.queues.values()), default=runs)
+
+
+def wanted_pollers(rules: PrescaleRules, peak: Peak) -> dict[str, int]:
+    """Return the pollers with which the runs of a peak start in time, for each queue that has too many of them."""
+    wanted = {}
+    for name, share in peak.shares.items():
+        queue, due = rules.queues.get(name), peak.busiest * share
+        if queue is not None and share >= MIN_SHARE and due > queue.starts:
+            pollers = ceil(due / START_SECONDS / queue.per_poller)
+            wanted[name] = min(max(pollers, MIN_POLLERS), MAX_MINIMUM_POLLERS)
+    return wanted
+
+
+def decide(rules: PrescaleRules, plan: PrescalePlan, warm: Throughput | None, now: float) -> PrescaleDecision:
+    """Return what to do now. `plan` has the current peaks (`with_counted`). `warm` is the throughput that the tables
+    have; None if it was not read, because there is no peak. The same plan and time lead to the same requests, so a
+    repeated tick only repeats them.
+    """
+    plan, raises, limits = _raised(rules, plan, now)
+    plan, removals = _removed(rules, plan, now)
+    plan, heating, more = _warmed(rules, plan, warm, now)
+    return PrescaleDecision(plan, (*removals, *raises, *heating), (*limits, *more))
+
+
+def removed(plan: PrescalePlan, queue: str) -> PrescalePlan:
+    """Return the plan after the pollers of a queue were seen to be removed."""
+    return replace(plan, raised={name: each for name, each in plan.raised.items() if name != queue})
+
+
+def refused(plan: PrescalePlan, action: WarmUp, now: float, why: str) -> PrescalePlan:
+    """Return the plan after AWS refused warm throughput: it costs nothing, and is requested again after an hour."""
+    asked = {name: units for name, units in plan.asked.items() if name not in action.units}
+    plan = replace(plan, asked=asked, refused_until=int(now) + HOUR)
+    return plan.charged(now, f"warm throughput was refused: {why}", -action.dollars)
+
+
+def _active(plan: PrescalePlan, now: float) -> list[Peak]:
+    """Return the peaks whose pollers are needed now."""
+    return [each for each in plan.peaks if each.at - LEAD_SECONDS <= now < each.at + KEPT_SECONDS]
+
+
+def _needed(rules: PrescaleRules, peaks: Iterable[Peak]) -> dict[str, int]:
+    """Return the pollers of each queue for these peaks."""
+    needed: dict[str, int] = {}
+    for peak in peaks:
+        for name, pollers in wanted_pollers(rules, peak).items():
+            needed[name] = max(needed.get(name, 0), pollers)
+    return needed
+
+
+def _raised(
+    rules: PrescaleRules, plan: PrescalePlan, now: float
+) -> tuple[PrescalePlan, tuple[SetPollers, ...], tuple[str, ...]]:
+    """Raise the pollers for the peaks of the next minutes, as far as the budget and the account's concurrency allow."""
+    active = _active(plan, now) if rules.dollars_per_day > 0 else []
+    needed = _needed(rules, active)
+    if not needed:
+        return plan, (), ()
+    until = max(each.at for each in active) + KEPT_SECONDS
+    given, limits = _given(rules, plan, needed, until, now)
+    for name, pollers in sorted(given.items()):
+        has = plan.raised.get(name, Raised(0, int(now)))
+        kept = has.pollers if pollers < has.pollers * STEP else pollers
+        if kept == has.pollers and until <= has.paid_until:
+            continue
+        says = f"{name}: {kept} pollers until {to_iso(until)} ({needed[name]} needed)"
+        plan = plan.charged(now, says, _cost(has, kept, until, now))
+        plan = replace(plan, raised={**plan.raised, name: Raised(kept, max(until, has.paid_until))})
+    actions = tuple(
+        SetPollers(name, rules.queues[name].source, has.pollers, rules.queues[name].maximum_of(has.pollers))
+        for name, has in sorted(plan.raised.items())
+        if name in needed and has.pollers and now < has.paid_until
+    )
+    return plan, actions, limits
+
+
+def _removed(rules: PrescaleRules, plan: PrescalePlan, now: float) -> tuple[PrescalePlan, tuple[RemovePollers, ...]]:
+    """Remove the pollers of queues whose peak has passed, or whose time is not paid, until they are seen to be removed.
+    Pollers that a missed tick has left are charged.
+    """
+    needed = _needed(rules, _active(plan, now)) if rules.dollars_per_day > 0 else {}
+    actions = []
+    for name, has in sorted(plan.raised.items()):
+        queue = rules.queues.get(name)
+        if queue is None or (name in needed and has.pollers and now < has.paid_until):
+            continue
+        actions.append(RemovePollers(name, queue.source, queue.concurrent))
+        if has.pollers:
+            late = has.pollers * max(int(now) - has.paid_until, 0) * POLLER_HOUR_DOLLARS / HOUR
+            plan = plan.charged(now, f"{name}: remove {has.pollers} pollers", late)
+            plan = replace(plan, raised={**plan.raised, name: Raised(0, int(now))})
+    return plan, tuple(actions)
+
+
+def _given(
+    rules: PrescaleRules, plan: PrescalePlan, needed: Mapping[str, int], until: int, now: float
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Return the pollers of each queue that budget and concurrency allow, each the same percentage of what it needs,
+    and what is too small for all of them.
+    """
+    left = rules.dollars_per_day - plan.spent_on(now)
+    allowed = _within_spare(rules, needed)
+    wanted = ", ".join(f"{name} {each}" for name, each in sorted(needed.items()))
+    short = [] if allowed == needed else [f"account_concurrency is too small for the pollers that are needed: {wanted}"]
+    for percent in range(100, LEAST_PERCENT - 1, -1):
+        given = _part(allowed, percent)
+        cost = sum(_cost(plan.raised.get(name, Raised(0, int(now))), each, until, now) for name, each in given.items())
+        if cost <= left + 1e-9:
+            return given, tuple(short)
+        if percent == 100:
+            short.append(f"dollars_per_day leaves ${max(left, 0):.2f}, and the pollers ({wanted}) cost ${cost:.2f}")
+    return {}, tuple(short)
+
+
+def _within_spare(rules: PrescaleRules, needed: Mapping[str, int]) -> dict[str, int]:
+    """Return the pollers for whose executions the account has enough concurrency: the same percentage of each."""
+    for percent in range(100, 0, -1):
+        given = _part(needed, percent)
+        queues = [(rules.queues[name], each) for name, each in given.items()]
+        if sum(max(queue.maximum_of(each) * CALLS_PER_POLLER - queue.most, 0) for queue, each in queues) <= rules.spare:
+            return given
+    return {}
+
+
+def _part(needed: Mapping[str, int], percent: int) -> dict[str, int]:
+    return {name: max(ceil(pollers * percent / 100), MIN_POLLERS) for name, pollers in needed.items()}
+
+
+def _cost(has: Raised, pollers: int, until: int, now: float) -> float:
+    """Return what more pollers, and a longer time, cost in addition to what was charged (USD)."""
+    more = max(pollers - has.pollers, 0) * max(until - int(now), 0)
+    longer = has.pollers * max(until - max(has.paid_until, int(now)), 0)
+    return (more + longer) * POLLER_HOUR_DOLLARS / HOUR
+
+
+def _warmed(
+    rules: PrescaleRules, plan: PrescalePlan, warm: Throughput | None, now: float
+) -> tuple[PrescalePlan, tuple[WarmUp, ...], tuple[str, ...]]:
+    """Raise the warm throughput for the peaks ahead. The pollers come first: the budget keeps what they will cost."""
+    ahead = [each for each in plan.peaks if each.at > now]
+    if warm is None or warm.updating or not ahead or now < plan.refused_until or rules.dollars_per_day <= 0:
+        return plan, (), ()
+    asked = {name: units for name, units in plan.asked.items() if units > warm.units.get(name, 0)}
+    has = {name: max(_own(name), warm.units.get(name, 0), asked.get(name, 0)) for name in WARMED}
+    left = rules.dollars_per_day - plan.spent_on(now) - _coming_pollers(rules, plan, now)
+    more, short = _affordable(rules, _wanted_units(rules, ahead), has, left)
+    costs = {name: (units - has[name]) * _price(name) for name, units in more.items()}
+    if asked != plan.asked:
+        plan = replace(plan, asked=asked)
+    if more:
+        named = ", ".join(f"{name} {units:,}" for name, units in sorted(more.items()))
+        plan = replace(plan, asked=asked | more).charged(now, f"warm throughput: {named}", sum(costs.values()))
+    actions = []
+    for table in sorted(set(TABLES.values())):
+        units = {name: each for name, each in plan.asked.items() if table_of(name) == table}
+        if units:
+            actions.append(WarmUp(table, units, sum(costs.get(name, 0.0) for name in units)))
+    return plan, tuple(actions), short
+
+
+def _affordable(
+    rules: PrescaleRules, wanted: Mapping[str, float], has: Mapping[str, int], left: float
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Return the units to request that the rest of the budget pays: the same percentage of each. Also return what is
+    too small for all of them.
+    """
+    short: tuple[str, ...] = ()
+    for percent in range(100, LEAST_PERCENT - 1, -1):
+        targets = {
+            name: min(ceil(each * percent / 100 / UNIT_STEP) * UNIT_STEP, rules.table_quota)
+            for name, each in wanted.items()
+        }
+        more = {name: units for name, units in targets.items() if units > has[name]}
+        cost = sum((units - has[name]) * _price(name) for name, units in more.items())
+        if cost <= left + 1e-9:
+            enough = percent == 100 or cost >= LEAST_PART * rules.dollars_per_day
+            return (more, short) if enough else ({}, ())
+        if percent == 100:
+            short = (f"dollars_per_day leaves ${max(left, 0):.2f}, and the warm throughput costs ${cost:.2f}",)
+    return {}, short
+
+
+def _wanted_units(rules: PrescaleRules, peaks: Iterable[Peak]) -> dict[str, float]:
+    """Return the units per second with which the runs of the peaks start as fast as their pollers allow."""
+    wanted = dict.fromkeys(WARMED, 0.0)
+    for peak in peaks:
+        starts = 0.0
+        for name, pollers in _within_spare(rules, wanted_pollers(rules, peak)).items():
+            starts += min(pollers * rules.queues[name].per_poller, peak.busiest * peak.shares[name] / START_SECONDS)
+        starts, claims = min(starts, rules.table_quota / RUN_WRITES), peak.runs / CLAIM_SECONDS
+        units = {
+            "runs.writes": RUN_WRITES * starts,
+            "runs.reads": RUN_READS * starts,
+            "jobs.reads": JOB_READS * starts,
+            "jobs.writes": claims,
+            "due.writes": CLAIM_WRITES * claims,
+            "ended.writes": LIST_WRITES * starts if rules.list_successes else 0.0,
+        }
+        wanted = {name: max(each, units[name]) for name, each in wanted.items()}
+    return wanted
+
+
+def _coming_pollers(rules: PrescaleRules, plan: PrescalePlan, now: float) -> float:
+    """Return what the pollers of peaks that are still ahead will cost (USD)."""
+    later = [each for each in plan.peaks if now < each.at - LEAD_SECONDS]
+    pollers = sum(_within_spare(rules, _needed(rules, later)).values())
+    first, last = (min(each.at for each in later), max(each.at for each in later)) if later else (0, 0)
+    return pollers * (last - first + LEAD_SECONDS + KEPT_SECONDS) * POLLER_HOUR_DOLLARS / HOUR
+
+
+def table_of(unit: str) -> str:
+    """Return the table of a unit (`due.writes`): `jobs` or `runs`."""
+    return TABLES[unit.partition(".")[0]]
+
+
+def _own(name: str) -> int:
+    return OWN_READS if name.endswith(".reads") else OWN_WRITES
+
+
+def _price(name: str) -> float:
+    return WARM_READ_DOLLARS if name.endswith(".reads") else WARM_WRITE_DOLLARS
