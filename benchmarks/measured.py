@@ -57,7 +57,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "execute": (*_EXECUTE, f"{CORE}/adapters/aws", "functions/execute", "benchmarks/execute", "benchmarks/wire"),
     "workflows": (*_WORKFLOWS, *_EXECUTE, "benchmarks/workflows.py", "benchmarks/wire"),
     "creation": (*_JOBS, "infra/stores", "benchmarks/creation.py", "benchmarks/wire"),
-    "burst": (*_DISPATCH, *_STAGE, *_COUNTS, "benchmarks/burst"),
+    "burst": (*_DISPATCH, f"{CORE}/domain/maintenance/prescale.py", *_STAGE, *_COUNTS, "benchmarks/burst"),
     "local": (*_DISPATCH, *_EXECUTE, f"{CORE}/adapters/aws", *_STAGE, "functions", "benchmarks/local"),
     "cost": (*_DISPATCH, *_CARETAKERS, *_STAGE, *_COUNTS, "functions/dispatch", "benchmarks/cost"),
     "lanes": (*_EXECUTE, *_STAGE, "benchmarks/lanes.py", "benchmarks/lanes_load.py", "benchmarks/lanes_report.py"),

@@ -58,6 +58,8 @@ REASONS = {
     "usecases/maintenance/reconcile.py:_look": "counts; the message stays in the dead-letter queue",
     "usecases/maintenance/reconcile.py:_receive": "counts; the next call receives the messages",
     "usecases/run_counts.py:_write": "logs; the counts are kept for a later write",
+    "usecases/dispatch/prescale.py:after_tick": "logs and counts; runs start without it, only later",
+    "usecases/dispatch/prescale.py:_tried": "logs and counts; no request may stop the others",
     "usecases/worker/call.py:list_long": "the call goes on without the list",
     "usecases/worker/call.py:call": "ends the attempt: the target may have been called; a workflow was tried again",
     "usecases/standby.py:stopped": "reported; nothing starts, and the next call reads the fence again",

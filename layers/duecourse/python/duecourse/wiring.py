@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     )
     from duecourse.ports.logs import LogStore
     from duecourse.stores.cursors import CursorStore
+    from duecourse.stores.prescale import PrescaleStore
     from duecourse.stores.table import Tables
     from duecourse.usecases.announce import Announcements
     from duecourse.usecases.dispatch.claim import Skipping
@@ -429,6 +430,12 @@ class Wiring(Parts[S_co]):
             ping=None if settings.ping_url == NO_MONITOR else StagePing(self.pings, settings.ping_url),
             prescale=None if settings.prescale is None else self.prescale,
         )
+
+    @cached_property
+    def prescale_store(self: Wiring[TableSettings | TickSettings]) -> PrescaleStore:
+        from duecourse.stores.prescale import PrescaleStore
+
+        return PrescaleStore(self.tables)
 
     @cached_property
     def prescale(self: Wiring[TickSettings]) -> Prescale:
@@ -823,7 +830,7 @@ class Wiring(Parts[S_co]):
             workflow_runs=workflow_runs,
             reruns=Reruns(self, single),
             explain=Explain(self, workflow_runs),
-            stats=Stats(self, health, limits),
+            stats=Stats(self, health, limits, None if settings.prescale_dollars is None else self.prescale_store),
             run_counts=self.run_counts,
             health=health,
             stage_checks=StageChecks(health, self.depths, self.alarms, settings.shards),

@@ -277,6 +277,16 @@ def test_prescale_budget_pays_the_pollers_first_and_throughput_with_the_rest() -
     assert raised.plan.spent <= 15
 
 
+def test_prescale_small_budget_raises_throughput_by_little_each_day() -> None:
+    rules, has = replace(RULES, dollars_per_day=2), COLD
+    for day in range(25):
+        at = MIDNIGHT + day * 86_400
+        plan = decide(rules, planned(peak(at=at)), has, at - 1_790).plan
+        assert plan.spent <= 2 - 125 * 780 / 3600 * 0.00925 + 1e-9
+        has = Throughput({**has.units, **plan.asked})
+    assert has.units["runs.writes"] == 38_000
+
+
 def test_prescale_throughput_of_earlier_days_is_kept_so_later_days_reach_all_of_it() -> None:
     rules, has = replace(RULES, dollars_per_day=15), COLD
     for day in range(3):

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from duecourse.stores.inputs import Inputs
     from duecourse.stores.jobs import JobStore
     from duecourse.stores.maintenance import AuditStore, RepairStore, TenantReports
-    from duecourse.stores.prescale import PrescaleStore
     from duecourse.stores.run_counts import RunCountStore
     from duecourse.stores.run_item import Listing
     from duecourse.stores.runs import RunsInProgress, RunStore
@@ -145,13 +144,6 @@ class Parts(Generic[S_co]):
         from duecourse.stores import workflows
 
         return workflows.WorkflowStore(self.tables, self.clock, self.executor if self.settings.caller_waits else None)
-
-    @cached_property
-    def prescale_store(self: Parts[TableSettings | TickSettings]) -> PrescaleStore:
-        """The store of the plan of the capacity for peaks."""
-        from duecourse.stores import prescale
-
-        return prescale.PrescaleStore(self.tables)
 
     @cached_property
     def tick_mark(self: Parts[TableSettings | TickSettings]) -> TickMark:

@@ -327,8 +327,9 @@ def get_stats(api: Api, request: Request, _parameters: Mapping[str, str]) -> Ans
             for lane, depth in api.stats.lanes().items()
         }
         body["dispatch"] = dispatch_document(api.health.dispatching())
-        if settings.prescale_dollars is not None:
-            body["prescale"] = prescale_document(settings.prescale_dollars, *api.stats.prescale())
+        dollars, planned = settings.prescale_dollars, api.stats.prescale()
+        if dollars is not None and planned is not None:
+            body["prescale"] = prescale_document(dollars, *planned)
     if query.by is StatsBy.HOUR:
         body["by_hour"] = _by_hour(api.stats.by_hour(request.tenant, query.since, query.until))
     return Answer(HTTPStatus.OK, "stats_read", body)

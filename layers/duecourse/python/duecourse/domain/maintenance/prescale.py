@@ -477,16 +477,14 @@ def _affordable(
     too small for all of them.
     """
     short: tuple[str, ...] = ()
-    for percent in range(100, LEAST_PERCENT - 1, -1):
-        targets = {
-            name: min(ceil(each * percent / 100 / UNIT_STEP) * UNIT_STEP, rules.table_quota)
-            for name, each in wanted.items()
-        }
+    for percent in range(100, 0, -1):
+        wanted_now = {name: ceil(each * percent / 100 / UNIT_STEP) * UNIT_STEP for name, each in wanted.items()}
+        targets = {name: min(units, rules.table_quota) for name, units in wanted_now.items()}
         more = {name: units for name, units in targets.items() if units > has[name]}
         cost = sum((units - has[name]) * _price(name) for name, units in more.items())
         if cost <= left + 1e-9:
             enough = percent == 100 or cost >= LEAST_PART * rules.dollars_per_day
-            return (more, short) if enough else ({}, ())
+            return more if enough else {}, short
         if percent == 100:
             short = (f"dollars_per_day leaves ${max(left, 0):.2f}, and the warm throughput costs ${cost:.2f}",)
     return {}, short

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 COUNT_SECONDS = 8
 """The maximum time for counting, in seconds. The tick has 30 s, and checks the queues before."""
 
+LIMITED_MINUTES = 10
+"""How often a budget or quota that is too small is logged while it changes nothing (minutes)."""
+
 SIDE_BY_SIDE = 2
 """The number of concurrent counts. A page takes about 30 ms and 128 read units, and a new index has 12,000 units a
 second, which rounds also use.
@@ -73,7 +76,7 @@ class Prescale:
             plan = with_counted(self.rules, stored, counted, now)
             warm = self.throughput.read() if any(each.at > now for each in plan.peaks) else None
             decision = decide(self.rules, plan, warm, now)
-            if decision.limits and (decision.plan != plan or not decision.actions):
+            if decision.limits and (decision.plan != plan or int(now) // MINUTE % LIMITED_MINUTES == 0):
                 report.add("prescale_limited", reasons=decision.limits)
             saved = decision.plan if decision.plan == stored else self.store.put(decision.plan)
             if saved is None:
@@ -131,13 +134,13 @@ class Prescale:
         """Make the requests, and store what is known afterwards."""
         outcomes = self.executor.map(self._tried, actions) if actions else []
         now, after = self.clock.now(), plan
-        for action, outcome in zip(actions, outcomes, strict=True):
+        for request, outcome in zip(actions, outcomes, strict=True):
             if isinstance(outcome, Exception):
-                self._failed(report, outcome, action)
-                if isinstance(action, WarmUp) and _is_refusal(outcome):
-                    after = refused(after, action, now, format_error(outcome))
-            elif isinstance(action, RemovePollers) and outcome:
-                after = removed(after, action.queue)
+                self._failed(report, outcome, type(request).__name__)
+                if isinstance(request, WarmUp) and _is_refusal(outcome):
+                    after = refused(after, request, now, format_error(outcome))
+            elif isinstance(request, RemovePollers) and outcome:
+                after = removed(after, request.queue)
         if after != plan:
             self.store.put(after)  # if another tick was faster, it finds the same
 
@@ -155,9 +158,8 @@ class Prescale:
             return problem
 
     @staticmethod
-    def _failed(report: Report, problem: Exception, action: PrescaleAction | None = None) -> None:
+    def _failed(report: Report, problem: Exception, request: str = "plan") -> None:
         report.counts["PrescalesFailed"] += 1
-        request = "plan" if action is None else type(action).__name__
         report.add("prescale_failed", alarming=True, request=request, error=format_error(problem))
 
 

@@ -39,6 +39,7 @@ from duecourse_schedules.schedule import Occurrences
 if TYPE_CHECKING:
     from duecourse.domain.maintenance.prescale import PrescalePlan
     from duecourse.settings import LaneSettings, RoundSettings, TableSettings
+    from duecourse.stores.prescale import PrescaleStore
     from duecourse.stores.runs import FoundRun, RunStore
     from duecourse.usecases.parts import Parts
 
@@ -365,6 +366,7 @@ class Stats:
     parts: Parts[LaneSettings]
     health: Health
     limits: Limits
+    prescale_store: PrescaleStore | None = None
 
     def figures(self, tenant: str) -> TenantStats:
         """Return the current figures."""
@@ -385,9 +387,9 @@ class Stats:
         hours = Hours.of(since, until, now)
         return CountedHours(hours, hours.counted(self.parts.run_count_store.read(tenant, hours)), now)
 
-    def prescale(self) -> tuple[PrescalePlan, float]:
-        """Return the plan of the capacity for peaks, and the time (UTC seconds), in a stage with `prescale`."""
-        return self.parts.prescale_store.get(), self.parts.clock.now()
+    def prescale(self) -> tuple[PrescalePlan, float] | None:
+        """Return the plan of the capacity for peaks, and the time (UTC seconds); None in a stage without `prescale`."""
+        return None if self.prescale_store is None else (self.prescale_store.get(), self.parts.clock.now())
 
     def lanes(self) -> dict[Lane, Depth | None]:
         """Return the depths of the lanes, which include the messages of all tenants (None: it cannot be read)."""
