@@ -40,6 +40,17 @@ def test_wiring_builds_use_cases_from_assigned_objects() -> None:
     assert wiring.tick.clock is clock
 
 
+def test_wiring_tick_raises_capacity_only_in_a_stage_with_the_setting() -> None:
+    rules = (
+        '{"dollars_per_day": 15, "table_quota": 40000, "spare": 300, "list_successes": true, "runs_table": "runs",'
+        ' "queues": {"normal": {"source": "a", "concurrent": 100, "batch": 10}}}'
+    )
+    assert Wiring(TickSettings.from_env(ENVIRONMENT)).tick.prescale is None
+    made = Wiring(TickSettings.from_env({**ENVIRONMENT, "DUECOURSE_PRESCALE": rules})).tick.prescale
+    assert made is not None
+    assert made.rules.dollars_per_day == 15
+
+
 def test_wiring_imports_only_modules_that_the_use_case_needs() -> None:
     program = """
 import os, sys
@@ -48,7 +59,8 @@ from duecourse.usecases.parts import Parts
 from duecourse.wiring import Wiring
 Wiring(TickSettings.from_env(os.environ)).tick
 assert "duecourse.adapters.sqs.shard_queue" in sys.modules
-print([name for name in sys.modules if name.startswith(("duecourse.usecases.worker", "duecourse.api", "pydantic"))])
+unused = ("duecourse.usecases.worker", "duecourse.api", "pydantic")
+print([name for name in sys.modules if name.startswith(unused) or name.endswith((".prescale", ".capacity"))])
 """
     done = subprocess.run(
         [sys.executable, "-c", program], env=dict(ENVIRONMENT), capture_output=True, text=True, check=True

@@ -11,15 +11,17 @@ from benchmarks.burst.conductor import Conductor
 from benchmarks.burst.enqueue import Enqueued, enqueue, sampled_shards
 from benchmarks.burst.jobs import BURST, TENANT, Placement, ShardJobs, job_id
 from benchmarks.burst.ledger import CALLS, DUE_READS, DUE_WRITES, JOBS_WRITES
-from benchmarks.burst.limits import BACK_PRESSURE, FIFO_CALLS, LIMITS, PARTITION_READS, PARTITION_WRITES
+from benchmarks.burst.limits import BACK_PRESSURE, FIFO_CALLS, INDEX_WRITES, LIMITS, PARTITION_READS, PARTITION_WRITES
 from benchmarks.burst.measured import with_counts
+from benchmarks.burst.prescaled import DOLLARS, FOR_ONE, FOR_THREE, PRESCALED, PRESCALED_LANES
 from benchmarks.burst.report import JUDGED, budgets, report
 from benchmarks.burst.settings import SETTINGS, SHIPPED_LOCKED, SIZING_SHARDS, Assumptions, Scenario, Setting
 from benchmarks.burst.simulate import scenarios, simulate
 from benchmarks.burst.store import TENTH, Tables
 from benchmarks.burst.workers import ENDED_PARTITIONS, ENDED_WRITES, LANE, RUNS_READS, RUNS_WRITES, lateness, start
-from benchmarks.cost.counts import Counts
+from benchmarks.cost.counts import DOCUMENTED_LOCKED_RUN, Counts
 from duecourse.domain.jobs.cursor import shard_of
+from duecourse.domain.maintenance import prescale
 from infra.stages import STAGES
 
 PROD, RAISED, _ = SETTINGS
@@ -366,3 +368,26 @@ def test_burst_first_scenarios_are_the_shipped_stage_with_default_policies_first
     first, second, *_ = scenarios(Assumptions(), quick=False)
     assert (first.setting.name, second.setting.name) == ("prod, overlap skip", "prod")
     assert {first.shards, second.shards} == {STAGES["prod"].shards}
+
+
+def test_burst_with_prescale_stays_within_its_budget_each_night_until_all_throughput_is_paid() -> None:
+    for nights in (FOR_ONE, FOR_THREE):
+        assert all(night.pollers_dollars + night.warm_dollars <= DOLLARS + 0.01 for night in nights)
+        assert [night.warm_dollars > 0 for night in nights] == [True] * (len(nights) - 1) + [False]
+        assert {night.pollers for night in nights} == {200}
+        for before, after in pairwise(nights):
+            assert all(after.units[name] >= units for name, units in before.units.items())
+
+
+def test_burst_with_prescale_starts_faster_in_three_lanes_with_separate_functions() -> None:
+    visible = Counter({(BURST - 1) * TENTH: 500_000})
+    one, three = (start(visible, {0: 500_000}, each, Assumptions()) for each in (PRESCALED, PRESCALED_LANES))
+    assert three.lateness["p99"] < one.lateness["p99"] / 2
+    assert three.most_concurrent <= 3 * 2_000
+
+
+def test_burst_and_prescale_expect_the_same_units_of_a_run() -> None:
+    run = DOCUMENTED_LOCKED_RUN
+    assert (run.wru_per_run, run.list_wru_per_run) == (prescale.RUN_WRITES, prescale.LIST_WRITES)
+    assert run.rru_per_run == prescale.RUN_READS + prescale.JOB_READS
+    assert INDEX_WRITES.value == prescale.CLAIM_WRITES

@@ -114,8 +114,14 @@ def test_prescale_minute_that_is_counted_again_replaces_its_first_count() -> Non
     assert with_counted(RULES, plan, [], MIDNIGHT + KEPT_SECONDS).peaks == ()
 
 
+def test_prescale_minute_that_is_not_counted_completely_does_not_lower_an_earlier_count() -> None:
+    plan = with_counted(RULES, planned(peak(50_000)), [replace(peak(10), at_least=True)], MIDNIGHT - 900)
+    assert [each.runs for each in plan.peaks] == [50_000]
+    plan = with_counted(RULES, plan, [replace(peak(60_000), at_least=True)], MIDNIGHT - 900)
+    assert [(each.runs, each.at_least) for each in plan.peaks] == [(60_000, True)]
+
+
 def test_prescale_plan_without_a_peak_does_not_change() -> None:
-    assert with_counted(RULES, PrescalePlan(), [peak(100)], MIDNIGHT) is not None
     assert with_counted(RULES, PrescalePlan(), [peak(100)], MIDNIGHT) == PrescalePlan()
     assert decide(RULES, PrescalePlan(), None, MIDNIGHT) == PrescaleDecision(PrescalePlan(), ())
 

@@ -229,6 +229,58 @@ def test_prescale_process_that_dies_before_its_request_leaves_it_to_the_next_tic
     assert stage.pollers.has == {"bulk-source": (2, 2)}
 
 
+class Died(BaseException):
+    """The process has stopped."""
+
+
+@dataclass
+class Dying:
+    """Stops the process before or after one of its requests."""
+
+    at: int
+    before: bool
+    count: int = 0
+
+    def around(self, request: Any) -> Any:
+        """Return the request, with which the process may stop."""
+
+        def asked(*given: Any) -> Any:
+            self.count += 1
+            if self.count == self.at and self.before:
+                raise Died
+            found = request(*given)
+            if self.count == self.at:
+                raise Died
+            return found
+
+        return asked
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_prescale_process_that_dies_at_any_request_never_leaves_pollers(before: bool) -> None:
+    """Each request of the night in turn. Ticks go on after it, and remove what was raised."""
+    at, requests = 1, 0
+    while at == 1 or at <= requests:
+        stage, dying = Ticks(), Dying(at, before)
+        due(stage.tables, 30)
+        parts: Any = stage.pollers
+        parts.set, parts.remove = dying.around(parts.set), dying.around(parts.remove)
+        tables: Any = stage.tables
+        tables.write = dying.around(tables.write)
+        while stage.clock.now() < MIDNIGHT + 900:
+            try:
+                stage.tick()
+            except Died:
+                stage.last = stage.clock.now()
+            stage.clock.advance(60)
+        assert stage.pollers.has == {"bulk-source": None}, at
+        plan = stage.store.get()
+        assert (plan.raised, plan.peaks) == ({}, ()), at
+        assert stage.pollers.asked
+        requests, at = dying.count, at + 1
+    assert requests > 10
+
+
 def test_prescale_error_of_a_request_is_counted_and_fails_no_tick(stage: Ticks) -> None:
     stage.until(MIDNIGHT - 600)
     stage.pollers.fails = ServiceError("AccessDeniedException", "not you")
@@ -279,7 +331,8 @@ def test_prescale_minute_that_cannot_be_counted_is_counted_again_later(stage: Ti
 def test_prescale_count_that_takes_too_long_is_a_lower_bound(stage: Ticks) -> None:
     class Slow(PrescaleStore):
         def counts(self, slot: str, since: int, until: int) -> Any:
-            stage.clock.advance(COUNT_SECONDS)
+            if since == MIDNIGHT:
+                stage.clock.advance(COUNT_SECONDS)
             yield from super().counts(slot, since, until)
 
     parts = (Slow(stage.tables), stage.pollers, stage.warmth, RULES, stage.clock, InlineExecutor())

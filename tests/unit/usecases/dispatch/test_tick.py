@@ -263,3 +263,22 @@ def test_tick_monitor_that_does_not_answer_is_counted_and_fails_no_tick() -> Non
     mark = MemoryMark(AT - 60)
     urls, report = pinged_by(tick(Queue(), mark), "the response has the status 500")
     assert (len(urls), report.counts["PingsFailed"], mark.at) == (2, 1, AT)
+
+
+def test_tick_raises_capacity_after_its_messages_with_the_time_of_the_tick_before() -> None:
+    asked: list[tuple[float | None, int]] = []
+
+    @dataclass
+    class Capacity:
+        """The part of Prescale that a tick uses."""
+
+        queue: Queue
+
+        def after_tick(self, last_tick: float | None, shards: int, _report: Report) -> None:
+            assert self.queue.woken
+            asked.append((last_tick, shards))
+
+    for mark in (MemoryMark(AT - 60), MemoryMark(), Unread()):
+        queue = Queue()
+        replace(tick(queue, mark, Shards({"2026-11-21T12/0001": AT})), prescale=Capacity(queue))()  # type: ignore[arg-type]
+    assert asked == [(AT - 60, 3), (None, 3), (None, 3)]

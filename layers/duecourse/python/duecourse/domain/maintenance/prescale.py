@@ -299,11 +299,15 @@ def busiest(pages: Iterable[tuple[int, int, int]], seconds: int = PEAK_SECONDS) 
 
 def with_counted(rules: PrescaleRules, plan: PrescalePlan, counted: Sequence[Peak], now: float) -> PrescalePlan:
     """Return the plan with the peaks among these minutes, and without those that have passed. A minute that was counted
-    again replaces the earlier count.
+    again replaces the earlier count, unless it was not counted completely and the earlier count is larger.
     """
-    again = {each.minute for each in counted}
-    kept = [each for each in plan.peaks if each.minute not in again and now < each.at + KEPT_SECONDS]
-    peaks = sorted([*kept, *(each for each in counted if wanted_pollers(rules, each))], key=lambda each: each.minute)
+    known = {each.minute: each for each in plan.peaks if now < each.at + KEPT_SECONDS}
+    for each in counted:
+        before = known.pop(each.minute, None)
+        larger = before if before is not None and each.at_least and before.runs > each.runs else each
+        if wanted_pollers(rules, larger):
+            known[each.minute] = larger
+    peaks = sorted(known.values(), key=lambda each: each.minute)
     return plan if tuple(peaks) == plan.peaks else replace(plan, peaks=tuple(peaks))
 
 

@@ -92,7 +92,7 @@ class Prescale:
         and is counted again later.
         """
         until, counted = self.clock.now() + COUNT_SECONDS, list[Peak]()
-        for minute in reversed(minutes):
+        for minute in minutes:  # the nearest ones first
             try:
                 counted.append(self._count(minute, shards, until))
             except AwsError as problem:
