@@ -44,6 +44,7 @@ _JOBS = tuple(
         *(f"stores/{module}.py" for module in ("calendars", "job_item", "jobs", "tenants")),
     )
 )
+_PEAKS = tuple(f"{CORE}/domain/maintenance/{module}.py" for module in ("peaks", "prescale"))
 _CARETAKERS = tuple(
     f"{CORE}/{part}" for part in ("domain/maintenance", "usecases/maintenance", "stores/maintenance.py")
 )
@@ -57,7 +58,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     "execute": (*_EXECUTE, f"{CORE}/adapters/aws", "functions/execute", "benchmarks/execute", "benchmarks/wire"),
     "workflows": (*_WORKFLOWS, *_EXECUTE, "benchmarks/workflows.py", "benchmarks/wire"),
     "creation": (*_JOBS, "infra/stores", "benchmarks/creation.py", "benchmarks/wire"),
-    "burst": (*_DISPATCH, f"{CORE}/domain/maintenance/prescale.py", *_STAGE, *_COUNTS, "benchmarks/burst"),
+    "burst": (*_DISPATCH, *_PEAKS, *_STAGE, *_COUNTS, "benchmarks/burst"),
     "local": (*_DISPATCH, *_EXECUTE, f"{CORE}/adapters/aws", *_STAGE, "functions", "benchmarks/local"),
     "cost": (*_DISPATCH, *_CARETAKERS, *_STAGE, *_COUNTS, "functions/dispatch", "benchmarks/cost"),
     "lanes": (*_EXECUTE, *_STAGE, "benchmarks/lanes.py", "benchmarks/lanes_load.py", "benchmarks/lanes_report.py"),

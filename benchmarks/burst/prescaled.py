@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.burst.jobs import BURST, DAY_SECONDS
 from benchmarks.burst.limits import NEW_TABLE_READS, NEW_TABLE_WRITES
 from benchmarks.burst.settings import SHIPPED_LOCKED, Setting
-from duecourse.domain.maintenance.prescale import (
+from duecourse.domain.maintenance.peaks import (
     FORECAST_MINUTES,
     LEAD_SECONDS,
     MINUTE,
@@ -20,10 +20,9 @@ from duecourse.domain.maintenance.prescale import (
     PrescaleRules,
     QueueRules,
     Throughput,
-    WarmUp,
-    decide,
     with_counted,
 )
+from duecourse.domain.maintenance.prescale import WarmUp, decide
 from duecourse.limits import MAX_RUN_INDEX_PARTITIONS
 from infra.stages import STAGES
 

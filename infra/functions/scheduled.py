@@ -118,7 +118,7 @@ def _source_arn(scope: Construct, source: str) -> str:
 
 
 def _prescale(scope: Construct, parts: SharedResources, sources: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable with the rules of `prescale` (duecourse.domain.maintenance.prescale.PrescaleRules), in stages
+    """Return the variable with the rules of `prescale` (duecourse.domain.maintenance.peaks.PrescaleRules), in stages
     with this setting.
     """
     config = parts.config

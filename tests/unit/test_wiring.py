@@ -60,7 +60,7 @@ from duecourse.wiring import Wiring
 Wiring(TickSettings.from_env(os.environ)).tick
 assert "duecourse.adapters.sqs.shard_queue" in sys.modules
 unused = ("duecourse.usecases.worker", "duecourse.api", "pydantic")
-print([name for name in sys.modules if name.startswith(unused) or name.endswith((".prescale", ".capacity"))])
+print([name for name in sys.modules if name.startswith(unused) or name.endswith((".prescale", ".peaks", ".capacity"))])
 """
     done = subprocess.run(
         [sys.executable, "-c", program], env=dict(ENVIRONMENT), capture_output=True, text=True, check=True

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from duecourse.domain.maintenance.prescale import Entry, Peak, PrescalePlan, Raised
+from duecourse.domain.maintenance.peaks import Entry, Peak, PrescalePlan, Raised
 from duecourse.stores.prescale import PrescaleStore
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, stored_job

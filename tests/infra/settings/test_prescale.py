@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aws_cdk import App
 
-from duecourse.domain.maintenance.prescale import QueueRules, rules_of
+from duecourse.domain.maintenance.peaks import QueueRules, rules_of
 from infra.settings.auth_config import AuthConfig
 from infra.settings.config import ConfigError, StageConfig
 from infra.settings.lanes_config import lanes

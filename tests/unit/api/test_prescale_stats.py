@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from duecourse.domain.maintenance.prescale import Peak, PrescalePlan, Raised
+from duecourse.domain.maintenance.peaks import Peak, PrescalePlan, Raised
 from duecourse.testing.stores import MemoryStores
 from tests.support.api import ApiClient, api_settings
 from tests.support.api_events import jwt_caller

@@ -441,7 +441,7 @@ class Wiring(Parts[S_co]):
     def prescale(self: Wiring[TickSettings]) -> Prescale:
         """The part of the tick that raises capacity before a peak, in stages with this setting."""
         from duecourse.adapters.aws.capacity import DynamoThroughput, LambdaPollers
-        from duecourse.domain.maintenance.prescale import rules_of
+        from duecourse.domain.maintenance.peaks import rules_of
         from duecourse.usecases.dispatch.prescale import Prescale
 
         rules = rules_of(self.settings.prescale or "")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from duecourse.adapters.aws.capacity import DynamoThroughput, LambdaPollers
-from duecourse.domain.maintenance.prescale import Throughput
+from duecourse.domain.maintenance.peaks import Throughput
 from duecourse.ports import ServiceError
 
 MAXIMUM = {"ScalingConfig": {"MaximumConcurrency": 100}}

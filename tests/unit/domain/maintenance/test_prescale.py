@@ -5,29 +5,31 @@ from dataclasses import replace
 
 import pytest
 
-from duecourse.domain.maintenance.prescale import (
+from duecourse.domain.maintenance.peaks import (
     KEPT_SECONDS,
     LEAD_SECONDS,
     MINUTE,
     Peak,
-    PrescaleDecision,
     PrescalePlan,
     PrescaleRules,
     QueueRules,
     Raised,
-    RemovePollers,
-    SetPollers,
     Throughput,
-    WarmUp,
     busiest,
-    decide,
     may_be_peak,
     minutes_to_count,
-    refused,
-    removed,
     rules_of,
     wanted_pollers,
     with_counted,
+)
+from duecourse.domain.maintenance.prescale import (
+    PrescaleDecision,
+    RemovePollers,
+    SetPollers,
+    WarmUp,
+    decide,
+    refused,
+    removed,
 )
 from duecourse.limits import OWN_READS, OWN_WRITES
 

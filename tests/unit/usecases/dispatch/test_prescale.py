@@ -9,14 +9,7 @@ from typing import Any
 import pytest
 
 from duecourse.domain.jobs.cursor import Cursor
-from duecourse.domain.maintenance.prescale import (
-    Peak,
-    PrescalePlan,
-    PrescaleRules,
-    QueueRules,
-    Raised,
-    Throughput,
-)
+from duecourse.domain.maintenance.peaks import Peak, PrescalePlan, PrescaleRules, QueueRules, Raised, Throughput
 from duecourse.ports import InlineExecutor, NoAnswerError, ServiceError
 from duecourse.stores import cursor_item
 from duecourse.stores.prescale import PrescaleStore

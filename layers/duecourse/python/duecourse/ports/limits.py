@@ -11,7 +11,7 @@ from duecourse.domain.jobs.job import Lane
 from duecourse.domain.tenants.rate import Bucket
 
 if TYPE_CHECKING:
-    from duecourse.domain.maintenance.prescale import Throughput
+    from duecourse.domain.maintenance.peaks import Throughput
 
 
 @dataclass(frozen=True, slots=True)

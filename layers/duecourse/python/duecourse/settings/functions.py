@@ -59,7 +59,7 @@ class TickSettings(FromEnvironment):
     rounds. The tick watches the queues and the archive's event source. `letters_urls` has the URLs of the other
     dead-letter queues, separated by spaces. `ping_url` is the address of an external monitor, or NO_MONITOR. `fence`:
     as in TableSettings. `account_concurrency` is the account's quota of concurrent executions for which the stage is
-    configured. `prescale`: the rules for capacity before a peak (domain.maintenance.prescale.rules_of).
+    configured. `prescale`: the rules for capacity before a peak (domain.maintenance.peaks.rules_of).
     """
 
     stage: str

@@ -96,7 +96,7 @@ def _result_buckets(text: str) -> ResultBuckets:
 
 def _prescale(text: str) -> str:
     """Check the JSON of the rules for peaks."""
-    from duecourse.domain.maintenance.prescale import rules_of  # only stages with the setting import it
+    from duecourse.domain.maintenance.peaks import rules_of  # only stages with the setting import it
 
     rules_of(text)
     return text

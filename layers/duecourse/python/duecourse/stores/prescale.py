@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
-from duecourse.domain.maintenance.prescale import Entry, Peak, PrescalePlan, Raised
+from duecourse.domain.maintenance.peaks import Entry, Peak, PrescalePlan, Raised
 from duecourse.messages import MessageError, read_run_message
 from duecourse.stores import values
 from duecourse.stores.keys import Item, key

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from duecourse.domain.maintenance.prescale import Throughput
+from duecourse.domain.maintenance.peaks import Throughput
 from duecourse.ports import ServiceError
 
 SETTLED = frozenset({"Enabled", "Disabled"})

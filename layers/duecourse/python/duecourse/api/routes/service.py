@@ -25,7 +25,7 @@ from duecourse.usecases.runs.health import ClockHealth, Dispatching, Status
 from duecourse.usecases.runs.lists import CountedHours
 
 if TYPE_CHECKING:
-    from duecourse.domain.maintenance.prescale import PrescalePlan
+    from duecourse.domain.maintenance.peaks import PrescalePlan
 
 
 class TickAnswer(TypedDict):

@@ -12,22 +12,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from duecourse.domain.jobs.cursor import slot_of
-from duecourse.domain.maintenance.prescale import (
+from duecourse.domain.maintenance.peaks import (
     MINUTE,
     Peak,
-    PrescaleAction,
     PrescalePlan,
     PrescaleRules,
+    busiest,
+    may_be_peak,
+    minutes_to_count,
+    with_counted,
+)
+from duecourse.domain.maintenance.prescale import (
+    PrescaleAction,
     RemovePollers,
     SetPollers,
     WarmUp,
-    busiest,
     decide,
-    may_be_peak,
-    minutes_to_count,
     refused,
     removed,
-    with_counted,
 )
 from duecourse.ports import AwsError, Clock, Executor, QueuePollers, ServiceError, TableThroughput
 from duecourse.usecases.report import Report, format_error

@@ -37,7 +37,7 @@ from duecourse_schedules.exclusions import ExclusionError
 from duecourse_schedules.schedule import Occurrences
 
 if TYPE_CHECKING:
-    from duecourse.domain.maintenance.prescale import PrescalePlan
+    from duecourse.domain.maintenance.peaks import PrescalePlan
     from duecourse.settings import LaneSettings, RoundSettings, TableSettings
     from duecourse.stores.prescale import PrescaleStore
     from duecourse.stores.runs import FoundRun, RunStore
