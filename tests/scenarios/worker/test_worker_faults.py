@@ -7,6 +7,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier, get_ident
 
 import pytest
 
@@ -203,8 +204,6 @@ def test_worker_faults_recreated_job_with_fourteen_minutes_enqueued_runs_only_by
 
 
 def test_worker_faults_ten_runs_of_a_batch_are_executed_concurrently_in_one_worker(world: World) -> None:
-    from threading import Barrier
-
     together = Barrier(10, timeout=PATIENCE_SECONDS)
 
     def meet(_: object) -> Returned:
@@ -220,6 +219,25 @@ def test_worker_faults_ten_runs_of_a_batch_are_executed_concurrently_in_one_work
     received = [world.wheel.received(held) for held in batch]
     assert world.worker()(received, world.clock.now() + FUNCTION_SECONDS).retained == ()
     assert len(world.caller.calls) == 10
+
+
+def test_worker_faults_threads_of_a_worker_are_kept_for_its_next_invocations(world: World) -> None:
+    threads: set[int] = set()
+
+    def noted(_: object) -> Returned:
+        threads.add(get_ident())
+        return Returned()
+
+    world.caller.answer = noted
+    for number in range(10):
+        world.add(job(AT, id=f"job-{number}"))
+    world.until(NOON + 119, ticking=False)
+    world.clock.set(NOON + 120)
+    worker = world.worker()
+    for number in range(1, 11):
+        worker([world.wheel.received(receive(world))], world.clock.now() + FUNCTION_SECONDS)
+        assert len(world.caller.calls) == number, "the message was handled when the worker returned"
+    assert len(threads) < 10
 
 
 def test_worker_faults_run_of_a_job_with_a_longer_timeout_moves_to_the_long_lane(world: World) -> None:
