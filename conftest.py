@@ -39,6 +39,8 @@ ONE_SYSTEM = {
 """The files whose tests use the fixture `system`."""
 
 LONG_FILES = (
+    "tests/property/test_wait_queue_protocol.py",
+    "tests/property/test_workflow_protocol.py",
     "tests/scenarios/test_fault_table.py",
     "tests/scenarios/workflows/test_faults.py",
     "tests/unit/docs/test_recipes.py",
