@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from scripts.generated import refresh
-from tests.tiers import check_tiers, is_extended, is_long
+from tests.tiers import SPREAD, check_tiers, is_extended, is_long
 
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("drawn", settings.get_profile("same"), derandomize=False, print_blob=True)
@@ -37,15 +37,6 @@ ONE_SYSTEM = {
     )
 }
 """The files whose tests use the fixture `system`."""
-
-LONG_FILES = (
-    "tests/property/test_wait_queue_protocol.py",
-    "tests/property/test_workflow_protocol.py",
-    "tests/scenarios/test_fault_table.py",
-    "tests/scenarios/workflows/test_faults.py",
-    "tests/unit/docs/test_recipes.py",
-)
-"""The files whose tests share nothing and take minutes each. Any worker takes the next of them."""
 
 
 def pytest_configure() -> None:
@@ -78,7 +69,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
-    """Assign all tests of a file to one worker, except those of LONG_FILES. The files of tests/e2e that share a system
+    """Assign all tests of a file to one worker, except those of SPREAD. The files of tests/e2e that share a system
     also have one worker, so that the system is deployed once.
     """
     from xdist.scheduler import LoadFileScheduling
@@ -86,7 +77,7 @@ def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
     class OneSystem(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             scope: str = super()._split_scope(nodeid)
-            if scope in LONG_FILES:
+            if scope in SPREAD:
                 return nodeid
             return "tests/e2e" if scope in ONE_SYSTEM else scope
 

@@ -144,6 +144,17 @@ LONG_CASES = tuple(
 time of `make test` was theirs. A cheaper case of each kind remains there.
 """
 
+SPREAD = (
+    "tests/property/test_wait_queue_protocol.py",
+    "tests/property/test_workflow_protocol.py",
+    "tests/scenarios/test_fault_table.py",
+    "tests/scenarios/workflows/test_faults.py",
+    "tests/unit/docs/test_recipes.py",
+)
+"""Files that take minutes and whose tests share nothing. Any worker takes the next of their tests, because one worker
+would be busy with them after all others have ended.
+"""
+
 
 def is_extended(path: Path) -> bool:
     """Whether only `make test-all` runs the tests of a file."""
@@ -162,6 +173,6 @@ def check_tiers() -> None:
         name, _, test = case.partition("::")
         if f"def {test.partition('[')[0]}" not in (ROOT / name).read_text(encoding="utf-8"):
             raise pytest.UsageError(f"tests/tiers.py names {case}, which does not exist: remove or correct the entry")
-    for entry in (*EXTENDED, *SHORT):
+    for entry in (*EXTENDED, *SHORT, *SPREAD):
         if not (ROOT / entry).exists():
             raise pytest.UsageError(f"tests/tiers.py names {entry}, which does not exist: remove or correct the entry")

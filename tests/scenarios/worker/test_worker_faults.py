@@ -7,7 +7,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from threading import Barrier, get_ident
+from threading import Barrier, Thread, current_thread
 
 import pytest
 
@@ -222,10 +222,10 @@ def test_worker_faults_ten_runs_of_a_batch_are_executed_concurrently_in_one_work
 
 
 def test_worker_faults_threads_of_a_worker_are_kept_for_its_next_invocations(world: World) -> None:
-    threads: set[int] = set()
+    threads: set[Thread] = set()
 
     def noted(_: object) -> Returned:
-        threads.add(get_ident())
+        threads.add(current_thread())
         return Returned()
 
     world.caller.answer = noted

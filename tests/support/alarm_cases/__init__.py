@@ -61,7 +61,7 @@ CASES: dict[str, tuple[Case, str]] = {
     "AuditsWaiting": (maintenance.an_audit_with_too_much_open, "maintenance-failing"),
     "ArchivesFailed": (maintenance.an_archive_that_refuses, "maintenance-failing"),
     "QuotaBelowSetting": (maintenance.an_account_with_fewer_executions, "maintenance-failing"),
-    "PrescalesFailed": (maintenance.pollers_that_cannot_be_removed, "maintenance-failing"),
+    "PrescalesFailed": (maintenance.a_plan_of_capacity_that_cannot_be_read, "maintenance-failing"),
     "ArchiveStopped": (maintenance.a_stream_that_nobody_reads, "maintenance-failing"),
     "InternalErrors": (api.requests_that_fail, "api-failing"),
     "ApiSendsRefused": (api.lanes_that_take_nothing, "api-failing"),

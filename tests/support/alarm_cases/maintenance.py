@@ -181,8 +181,8 @@ def an_account_with_fewer_executions(observed: Observed) -> None:
     observed.minutes(60)
 
 
-def pollers_that_cannot_be_removed(observed: Observed) -> None:
-    """A plan that cannot be read, after a peak."""
+def a_plan_of_capacity_that_cannot_be_read(observed: Observed) -> None:
+    """A tick cannot decide about capacity."""
     store, unused, report = broken(PrescaleStore(observed.world.tables.both()), "get"), _NOTHING, Report()
     tick = Prescale(store, unused, unused, unused, observed.world.clock, InlineExecutor())
     tick.after_tick(None, 1, report)

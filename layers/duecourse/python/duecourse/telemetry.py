@@ -68,14 +68,18 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e
 """Characters that JSON allows but that could control the reader's terminal or cannot be encoded."""
 
 
-_CREDENTIALS = re.compile(
-    r"(?P<kept>dck[0-9]*_[A-Za-z0-9_-]+|dc1\.[A-Za-z0-9_-]+\.[0-9]+|eyJ[A-Za-z0-9_-]+)(?:\.|%2[Ee])[A-Za-z0-9_.~%-]+"
-    r"|(?P<kind>whsec_)[A-Za-z0-9+/=_%-]+"
-)
-"""API keys, callback tokens, access tokens (JWT) and signing secrets, wherever a caller has pasted them."""
+_TOKENS = {"dck": "[0-9]*_[A-Za-z0-9_-]+", "dc1.": r"[A-Za-z0-9_-]+\.[0-9]+", "eyJ": "[A-Za-z0-9_-]+"}
+_SECRETS = {"whsec_": "[A-Za-z0-9+/=_%-]+"}
+"""API keys, callback tokens and access tokens (JWT), and signing secrets: what they begin with, and the expression that
+follows. The second part of a token is secret.
+"""
 
-_CREDENTIAL_BEGINS = ("dck", "dc1.", "eyJ", "whsec_")
-"""What each of these begins with."""
+_BEGINNINGS = (*_TOKENS, *_SECRETS)
+_CREDENTIALS = re.compile(
+    f"(?P<kept>{'|'.join(re.escape(begin) + rest for begin, rest in _TOKENS.items())})(?:\\.|%2[Ee])[A-Za-z0-9_.~%-]+"
+    f"|(?P<kind>{'|'.join(map(re.escape, _SECRETS))})(?:{'|'.join(_SECRETS.values())})"
+)
+"""A credential, wherever a caller has pasted it."""
 
 _as_json = json.JSONEncoder(default=str, separators=(",", ":"), ensure_ascii=False).encode
 
@@ -91,7 +95,7 @@ def _line(record: Mapping[str, Any]) -> str:
     said = _as_json(record)
     if not said.isascii() or "\x7f" in said:
         said = _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", said)
-    if any(begin in said for begin in _CREDENTIAL_BEGINS):  # the expression takes longer than the rest of the line
+    if any(begin in said for begin in _BEGINNINGS):  # the expression takes longer than the rest of the line
         said = _CREDENTIALS.sub(lambda found: f"{found['kept'] or found['kind']}***", said)
     return said
 

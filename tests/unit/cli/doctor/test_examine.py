@@ -108,12 +108,17 @@ def test_doctor_checks_the_rules_of_audit_repair_and_reconciler_separately() -> 
 class Sources(Refusing):
     """Each queue and the stream have an event source; `states` has the others, by what they read."""
 
+    provisioned = ""
+    """The queue that has provisioned pollers."""
+
     def __init__(self, **states: str | None) -> None:
         self.states = states
 
     def list_event_source_mappings(self, *, EventSourceArn: str) -> dict[str, Any]:  # noqa: N803
         state = self.states.get(EventSourceArn, "Enabled")
-        found = [{"State": state, "LastProcessingResult": "No records processed"}]
+        found: list[dict[str, Any]] = [{"State": state, "LastProcessingResult": "No records processed"}]
+        if EventSourceArn == self.provisioned:
+            found[0]["ProvisionedPollerConfig"] = {"MinimumPollers": 200, "MaximumPollers": 200}
         return {"EventSourceMappings": found if state else []}
 
 
@@ -134,10 +139,12 @@ class Streaming(Refusing):
         return {"Table": {"LatestStreamArn": TableName}}
 
 
-def event_sources(**states: str | None) -> Check:
+def event_sources(provisioned: str = "", **states: str | None) -> Check:
     bulk = (f"Lane{lane}BulkUrl" for lane in ("High", "Normal", "Low", "Long"))
     outputs = {name: name for name in (*QUEUES, *bulk, "RunsTable", "ArchiveFunction")}
-    clients = {"sqs": Arns(), "lambda": Sources(**states), "dynamodb": Streaming()}
+    functions = Sources(**states)
+    functions.provisioned = provisioned
+    clients = {"sqs": Arns(), "lambda": functions, "dynamodb": Streaming()}
     return {each.check.name: each.check for each in examine(stage(outputs, clients))}["event sources"]
 
 
@@ -151,6 +158,11 @@ def test_doctor_checks_every_event_source_of_the_stack() -> None:
     off = event_sources(LaneLowUrl="Disabled")
     assert (off.verdict, off.runbook) == (CheckStatus.BAD, "docs/runbooks.md#queuesunread")
     assert "lane low is Disabled" in off.says
+
+
+def test_doctor_shows_provisioned_pollers_since_those_of_a_removed_setting_stay() -> None:
+    said = event_sources("LaneNormalBulkUrl").says
+    assert said.endswith("archive are enabled; provisioned pollers, which are billed by the hour: lane normal bulk 200")
 
 
 def test_doctor_reports_a_stream_without_event_source_as_that_of_a_restored_table() -> None:

@@ -34,12 +34,13 @@ class ClockRules:
 @dataclass(frozen=True, slots=True)
 class Source:
     """The event source through which a function reads the queue or stream `name`. `state` is None without an event
-    source. `result` is the result of its last batch, in Lambda's words.
+    source. `result` is the result of its last batch, in Lambda's words. `pollers` is the minimum of provisioned ones.
     """
 
     name: str
     state: str | None
     result: str | None = None
+    pollers: int = 0
 
 
 @dataclass(frozen=True, slots=True)

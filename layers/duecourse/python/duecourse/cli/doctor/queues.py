@@ -97,7 +97,10 @@ def _source(stage: Stage, name: str, arn: str | None) -> Source:
         return Source(name, None)
     found = _mappings(stage, arn)
     found.sort(key=lambda each: each["State"] != "Enabled")
-    return Source(name, found[0]["State"], found[0].get("LastProcessingResult")) if found else Source(name, None)
+    if not found:
+        return Source(name, None)
+    pollers = (found[0].get("ProvisionedPollerConfig") or {}).get("MinimumPollers", 0)
+    return Source(name, found[0]["State"], found[0].get("LastProcessingResult"), pollers)
 
 
 def _arn(stage: Stage, url: str) -> str:

@@ -85,7 +85,11 @@ def event_sources(found: Sequence[Source]) -> Check:
     told += [f"{each.name} reports {each.result}" for each in ill]
     told += [f"{each.name} is {each.state}" for each in passing if each not in ill]
     if not told:
-        return fine("event sources", f"the event sources of {', '.join(each.name for each in found)} are enabled")
+        pollers = ", ".join(f"{each.name} {each.pollers}" for each in found if each.pollers)
+        billed = f"; provisioned pollers, which are billed by the hour: {pollers}" if pollers else ""
+        return fine(
+            "event sources", f"the event sources of {', '.join(each.name for each in found)} are enabled{billed}"
+        )
     first = (off + ill + passing)[0].name
     where = {"shards": runbook("roundswaiting"), "archive": runbook("archivestopped")}
     bad = off or any(each.result != OF_THE_FUNCTION for each in ill)

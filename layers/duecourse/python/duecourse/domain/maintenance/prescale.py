@@ -1,9 +1,8 @@
 """When a stage gets more capacity than usual, and when it loses it again: a pure decision about the runs that are due
 in the next half hour.
 
-A *peak* is a minute in which more runs are due than a queue can start within PEAK_SECONDS. Before a peak, the queue
-gets provisioned pollers, and the tables get warm throughput. Afterwards the pollers are removed. Warm throughput cannot
-be removed, and is charged only once.
+Before a peak (peaks.py), the queue gets provisioned pollers, and the tables get warm throughput. Afterwards the pollers
+are removed. Warm throughput cannot be removed, and is charged only once.
 
 The decision depends only on the stored plan, the forecast and the time, so missed and repeated ticks are harmless. What
 it charges to the budget is stored before a request is made.

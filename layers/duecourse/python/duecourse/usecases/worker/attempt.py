@@ -128,7 +128,7 @@ if TYPE_CHECKING:
     from duecourse.usecases.worker.logs import CallLogs
 
 MOST_AT_ONCE = 100
-"""The maximum number of messages that a worker handles at the same time. A batch has at most ten."""
+"""The maximum number of threads of a worker. It is more than any batch, so that no message waits for a thread."""
 
 MAX_DECISIONS = 6
 """How often the decision about a message is repeated after a condition failed. Each failure means that another writer
