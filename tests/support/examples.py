@@ -2,12 +2,12 @@
 
 from hypothesis import settings
 
-SHARES = {"same": 5, "long": 2}
-"""The part of the examples that a profile draws. CI ends within 90 minutes."""
+SHARE = 5
 
 
 def examples(count: int) -> settings:
-    """Return settings with `count` examples in `make fuzz` (profile drawn), half of them in `make test-all` (long), and
-    a fifth in `make test`.
+    """Return settings with `count` examples in `make test-all` and `make fuzz` (profiles long, drawn), and a fifth of
+    them in `make test`.
     """
-    return settings(max_examples=count // SHARES.get(settings.get_current_profile_name(), 1))
+    short = settings.get_current_profile_name() == "same"
+    return settings(max_examples=count // SHARE if short else count)
