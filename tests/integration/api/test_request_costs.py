@@ -171,6 +171,16 @@ def test_request_costs_records_of_a_workflow_run_are_charged_before_they_are_rea
     assert charged(api, lambda: [api.get(explained, at=at) for _ in range(10)]) >= 40
 
 
+@pytest.mark.parametrize(("max_runs", "further"), [(None, False), (4_999, False), (10_000, True)])
+def test_request_costs_occurrences_that_remain_are_charged_before_they_are_counted(
+    api: ApiClient, max_runs: int | None, *, further: bool
+) -> None:
+    stored_job(api.jobs, "0 6 * * *", id="daily", max_runs=max_runs)
+    explained = "/v1/jobs/daily/explain"
+    used = charged(api, lambda: [api.get(explained, at="2026-11-22T06:00:00Z") for _ in range(10)])
+    assert (used >= 10) == further
+
+
 def test_request_costs_started_request_is_not_rejected_for_its_own_debt(
     tables: Tables, large: list[str], counted: Counted
 ) -> None:

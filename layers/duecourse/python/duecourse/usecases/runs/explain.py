@@ -55,6 +55,9 @@ MAX_WAITING = 100
 them.
 """
 
+OCCURRENCES_A_REQUEST = 5_000
+"""This many occurrences until the end of a job with `max_runs`, which are counted one by one, count as one request."""
+
 
 @dataclass(frozen=True, slots=True)
 class Explained:
@@ -76,7 +79,7 @@ class Explain:
     ) -> Explained:
         """Explain why the job ran, or did not run, at `at` (UTC seconds). `tags` are the tags of the caller's
         tag-scoped permissions. Raises JobUnknownError if there is neither a job nor a record, and the errors of
-        `charge` for reading a workflow's run.
+        `charge` for counting occurrences and for reading a workflow's run.
         """
         return self._explained(tenant, job_id, at, tags, charge)[0]
 
@@ -91,6 +94,8 @@ class Explain:
         record, searched = self._record(tenant, job_id, at, by_hand=by_hand)
         if job is None and record is None:
             raise JobUnknownError(job_id)
+        if cursor is not None and cursor.remaining is not None:
+            charge(cursor.remaining // OCCURRENCES_A_REQUEST)
         now = self.parts.clock.now()
         found = explain(at, job, cursor, record, self._around(at, job, cursor, record, searched, now), now=now)
         if found.verdict is Verdict.PAUSED and found.run is not None:
