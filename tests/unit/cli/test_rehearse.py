@@ -104,6 +104,29 @@ def test_rehearse_target_that_is_down_is_called_again_or_kills_the_run(tmp_path:
     assert (one["result"], one["calls"], one["why"]) == ("never", 1, "DEAD: attempts_exhausted")
 
 
+def test_rehearse_target_is_down_after_a_run_is_due_and_not_after_its_nominal_time(tmp_path: Path) -> None:
+    changes = {"schedule": "0 * * * *", "jitter_seconds": 1800, "retry": {"max_attempts": 2, "min_seconds": 100}}
+    assert {each["calls"] for each in rehearsed(tmp_path, "--target-down", "90s", **changes)["items"]} == {2}
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"jitter_seconds": 1800}, {"schedule": "rate(1 hour)"}, {"schedule": ["rate(1 hour)"]}]
+)
+def test_rehearse_has_the_occurrence_at_its_begin_and_none_at_its_end(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    found = results(rehearsed(tmp_path, **{"schedule": "0 * * * *", **changes}))
+    assert [(result, calls) for _, result, calls in found] == [("on time", 1)] * 24
+    assert found[0][0] < "00:31"
+
+
+def test_rehearse_outage_at_times_that_a_day_does_not_have_is_left_out(tmp_path: Path) -> None:
+    day = ("--from", "2026-03-29T00:00:00+01:00")
+    for window in ("02:30/03:15", "02:00/03:00"):
+        found = rehearsed(tmp_path, *day, "--outage", window, schedule="0 * * * *", timezone="Europe/Berlin")
+        assert found["counts"]["on time"] == found["counts"]["due"] == 24
+
+
 def test_rehearse_says_that_a_job_paused_itself(tmp_path: Path) -> None:
     found = rehearsed(tmp_path, "--days", "3", "--target-down", "1d", retry={"max_attempts": 1}, pause_on_failure=1)
     assert [each["result"] for each in found["items"]] == ["never"] * 3
@@ -123,11 +146,14 @@ def test_rehearse_ignores_what_only_a_target_can_show(tmp_path: Path) -> None:
         (("--outage", "2026-03-28T02:00:00Z/2026-03-28T01:00:00Z"), "must end after its begin"),
         (("--outage", "2027-03-28T02:00:00Z/2027-03-28T03:00:00Z"), "within the days of the rehearsal"),
         (("--target-down", "soon"), "is not a duration; write 90s, 15m, 2h or 3d"),
+        (("--target-down", "99999999d"), "--target-down: must be at most 366d"),
+        (("--from", "9999-12-31"), "--from: must be in the years from 2000 to 2100"),
+        (("--from", "2026-03-29", "--outage", "2026-03-29T02:30/2026-03-29T03:15"), "must end after its begin"),
     ],
 )
 def test_rehearse_refuses_invalid_options(tmp_path: Path, options: tuple[str, ...], error: str) -> None:
     file = tmp_path / "daily.json"
-    file.write_text(json.dumps(DAILY), encoding="utf-8")
+    file.write_text(json.dumps({**DAILY, "timezone": "Europe/Berlin"}), encoding="utf-8")
     found = CliRunner().invoke(main, ["rehearse", "daily", "-f", str(file), "--from", "2026-03-27", *options])
     assert found.exit_code == 2
     assert error in found.stderr
@@ -143,6 +169,9 @@ def test_rehearse_refuses_too_many_occurrences_and_invalid_jobs(tmp_path: Path) 
     assert (found.exit_code, "daily cannot be rehearsed" in found.stderr) == (1, True)
     found = CliRunner().invoke(main, ["rehearse", "hourly", "-f", str(file)])
     assert (found.exit_code, "has no job hourly" in found.stderr) == (2, True)
+    file.write_text(json.dumps({**DAILY, "schedule": None, "expect_every": 3600}), encoding="utf-8")
+    found = CliRunner().invoke(main, ["rehearse", "daily", "-f", str(file)])
+    assert (found.exit_code, "runs only if a ping is missing (expect_every)" in found.stderr) == (2, True)
 
 
 def test_rehearse_reads_the_stored_job_with_its_calendars() -> None:
@@ -163,6 +192,19 @@ def test_rehearse_reads_the_stored_job_with_its_calendars() -> None:
         found = duecourse(api, "rehearse", "daily", "--from", "2026-03-27", "--days", "3", "--json")
     assert found.exit_code == 0, found.stderr
     assert [each["due"][:10] for each in json.loads(found.stdout)["items"]] == ["2026-03-27", "2026-03-29"]
+
+
+@pytest.mark.parametrize(("left", "due"), [(1, 1), (0, None)])
+def test_rehearse_of_a_stored_job_has_the_runs_that_it_has_left(left: int, due: int | None) -> None:
+    with Scheduler("2026-03-26T00:00:00Z") as scheduler:
+        scheduler.client.create_job(cast("JobRequest", {**DAILY, "max_runs": 3}))
+        stored = scheduler.client.get_job("daily").document
+    with served(lambda _path, _query: {**stored, "runs_left": left}) as api:
+        found = duecourse(api, "rehearse", "daily", "--from", "2026-03-27", "--days", "3", "--json")
+    if due is None:
+        assert (found.exit_code, "has no runs left (max_runs)" in found.stderr) == (2, True)
+    else:
+        assert json.loads(found.stdout)["counts"]["due"] == due
 
 
 def test_rehearse_occurrence_is_only_covered_by_a_run_that_succeeded(tmp_path: Path) -> None:

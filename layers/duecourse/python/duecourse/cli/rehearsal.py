@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
@@ -80,15 +80,16 @@ class Rehearsed:
 
 def daily(begins: str, ends: str, zone: tzinfo, scenario: Scenario) -> Iterator[Window]:
     """Yield the window between two times of day (`02:00`), in a time zone, on each day of a scenario. If it ends at or
-    before its begin, it ends on the next day. Raises ValueError for other texts.
+    before its begin, it ends on the next day. On a day without these times (DST), there is none. Raises ValueError for
+    other texts.
     """
     first, last = (datetime.strptime(text, "%H:%M").time() for text in (begins, ends))  # noqa: DTZ007 - local times
     day = scenario.begin.astimezone(zone).date() - timedelta(days=1)
     while day <= scenario.end.astimezone(zone).date():
-        begin = datetime.combine(day, first, zone)
-        end = datetime.combine(day + timedelta(days=last <= first), last, zone)
-        if end > scenario.begin and begin < scenario.end:
-            yield Window(max(begin, scenario.begin).astimezone(UTC), min(end, scenario.end).astimezone(UTC))
+        begin = max(datetime.combine(day, first, zone).astimezone(UTC), scenario.begin)
+        end = min(datetime.combine(day + timedelta(days=last <= first), last, zone).astimezone(UTC), scenario.end)
+        if begin < end:
+            yield Window(begin, end)
         day += timedelta(days=1)
 
 
@@ -105,12 +106,13 @@ def merged(windows: Iterable[Window]) -> tuple[Window, ...]:
 
 def rehearse(scheduler: Scheduler, job_id: str, due: Sequence[datetime], scenario: Scenario) -> list[Rehearsed]:
     """Play the scenario with the job of this id, and return what became of the occurrences that are `due` (ascending).
-    The clock of the scheduler is at the beginning.
+    The clock of the scheduler is before the beginning.
     """
+    down = scenario.target_down
 
     @scheduler.target
     def target(call: TargetCall) -> int:
-        return FAILED if call.at < call.scheduled_at + scenario.target_down else 200
+        return FAILED if down and call.at < scheduler.client.get_run(call.run_id).due + down else 200
 
     for outage in scenario.outages:
         scheduler.advance_to(outage.begin)
@@ -228,10 +230,19 @@ calls, also those that would wait for a callback.
 """
 
 
-def rehearsed_document(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the definition of a job for a rehearsal: with a target in memory, and without notices."""
+def rehearsed_document(document: Mapping[str, Any], begin: datetime) -> dict[str, Any]:
+    """Return the definition of a job for a rehearsal: with a target in memory, and without notices. A rate without an
+    anchor counts from the beginning.
+    """
     kept = {name: value for name, value in document.items() if name not in WITHOUT_EFFECT}
-    return kept | {"target": TARGET}
+    anchor = {"anchor": begin.isoformat()} if has_rate(document.get("schedule")) else {}
+    return anchor | kept | {"target": TARGET}
+
+
+def has_rate(schedule: str | Collection[str] | None) -> bool:
+    """Return whether a schedule contains a rate, which counts from its anchor."""
+    every = (schedule,) if isinstance(schedule, str) else schedule or ()
+    return any(each.startswith("rate(") for each in every)
 
 
 def calendars_of(document: Mapping[str, Any]) -> tuple[str, ...]:

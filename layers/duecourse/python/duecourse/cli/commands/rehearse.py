@@ -29,6 +29,7 @@ from duecourse.cli.rehearsal import (
     Window,
     calendars_of,
     daily,
+    has_rate,
     merged,
     rehearse,
     rehearsed_document,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from duecourse.testing import Scheduler
 
 MOST_DAYS = 366
+FIRST_YEAR, LAST_YEAR = 2000, 2100
 _TIMES = re.compile(r"([0-2][0-9]:[0-5][0-9])/([0-2][0-9]:[0-5][0-9])")
 
 EXAMPLE = """\
@@ -90,14 +92,15 @@ def rehearse_command(
     zone = zone_of(document.get("timezone"))
     begin = instant_option("from", begins, zone) or datetime.now(UTC).replace(second=0, microsecond=0)
     scenario = _scenario(begin, days, outages, target_down, zone)
-    with _scheduler(scenario.begin) as scheduler, awaited("rehearsing …"):
+    # A job has no occurrence at the instant at which it is created.
+    with _scheduler(scenario.begin - timedelta(seconds=1)) as scheduler, awaited("rehearsing …"):
         try:
             for name, excluded in calendars.items():
                 scheduler.client.put_calendar(name, list(excluded))
-            scheduler.client.create_job(cast("JobRequest", rehearsed_document(document) | {"id": job_id}))
+            scheduler.client.create_job(cast("JobRequest", rehearsed_document(document, begin) | {"id": job_id}))
         except ApiError as error:
             raise CliError(plain(f"{job_id} cannot be rehearsed: {error}")) from error
-        due = scheduler.occurrences(job_id, scenario.end, MOST_OCCURRENCES + 1)
+        due = [each for each in scheduler.occurrences(job_id, scenario.end, MOST_OCCURRENCES + 1) if each >= begin]
         if len(due) > MOST_OCCURRENCES:
             raise UsageError(f"{job_id} has over {MOST_OCCURRENCES:,} occurrences in {days} days; use fewer --days")
         found = rehearse(scheduler, job_id, due, scenario)
@@ -111,40 +114,45 @@ def _from_api(job_id: str, api: str | None, sign: bool | None) -> tuple[Mapping[
     """Return the document of a job, and the days of its calendars by their ids."""
     with connected(api, sign) as client:
         job = patient(partial(client.get_job, job_id))
-        _check_kind(job_id, job.target.get("type"))
         document: Mapping[str, Any] = job_document(job.document, {})
-        if job.schedule and job.anchor is None and job.next_occurrence is not None and _counts(job.schedule):
+        _check_kind(job_id, job.target.get("type"), document)
+        if job.runs_left == 0:
+            raise UsageError(f"{job_id} has no runs left (max_runs), so there is nothing to rehearse")
+        if job.runs_left is not None:
+            document = {**document, "max_runs": job.runs_left}
+        if job.anchor is None and job.next_occurrence is not None and has_rate(job.schedule):
             document = {**document, "anchor": utc(job.next_occurrence)}
         return document, {each: client.get_calendar(each).exclude for each in calendars_of(job.document)}
-
-
-def _counts(schedule: str | Sequence[str]) -> bool:
-    """Return whether a schedule is a rate, which counts from its anchor."""
-    return isinstance(schedule, str) and schedule.startswith("rate(")
 
 
 def _from_file(job_id: str, file: str) -> tuple[Mapping[str, Any], Mapping[str, Sequence[str]]]:
     found = [each for each in read_files([file]) if each.id == job_id]
     if not found:
         raise UsageError(f"{file} has no job {job_id}; name a job of the file")
-    _check_kind(job_id, "workflow" if found[0].is_workflow else None)
     document: Mapping[str, Any] = found[0].body
+    _check_kind(job_id, "workflow" if found[0].is_workflow else None, document)
     if named := calendars_of(document):
         raise UsageError(f"{job_id} uses the calendar {named[0]}, which is not in {file}; create the job and omit -f")
     return document, {}
 
 
-def _check_kind(job_id: str, kind: str | None) -> None:
+def _check_kind(job_id: str, kind: str | None, document: Mapping[str, Any]) -> None:
     if kind == "workflow":
         raise UsageError(f"{job_id} is a workflow; rehearse a job, such as one with the same schedule")
+    if document.get("expect_every") is not None:
+        raise UsageError(f"{job_id} runs only if a ping is missing (expect_every); rehearse a job with a schedule")
 
 
 def _scenario(begin: datetime, days: int, outages: Sequence[str], target_down: str | None, zone: tzinfo) -> Scenario:
+    if not FIRST_YEAR <= begin.year <= LAST_YEAR:
+        raise UsageError(f"--from: must be in the years from {FIRST_YEAR} to {LAST_YEAR}")
     plain_one = Scenario(begin, begin + timedelta(days=days))
     try:
         down = timedelta() if target_down is None else duration_of(target_down)
     except ValueError as error:
         raise UsageError(f"--target-down: {error}") from None
+    if down > timedelta(days=MOST_DAYS):
+        raise UsageError(f"--target-down: must be at most {MOST_DAYS}d")
     windows = [window for text in outages for window in _windows(text, plain_one, zone)]
     return Scenario(plain_one.begin, plain_one.end, merged(windows), down)
 
@@ -161,10 +169,10 @@ def _windows(text: str, scenario: Scenario, zone: tzinfo) -> Iterator[Window]:
         found = [datetime.fromisoformat(each) for each in (begin, end)]
     except ValueError:
         raise UsageError(f"--outage: {text!r} is not a window; write 02:00/03:00, or two ISO-8601 instants") from None
-    first, last = (each if each.tzinfo else each.replace(tzinfo=zone) for each in found)
+    first, last = ((each if each.tzinfo else each.replace(tzinfo=zone)).astimezone(UTC) for each in found)
     if not scenario.begin <= first < last <= scenario.end:
         raise UsageError(f"--outage: {text!r} must end after its begin, and be within the days of the rehearsal")
-    yield Window(first.astimezone(UTC), last.astimezone(UTC))
+    yield Window(first, last)
 
 
 @contextmanager
