@@ -38,6 +38,13 @@ def test_schedule_change_is_none_if_the_occurrences_are_the_same() -> None:
     assert schedule_change(one, Definition(job("0 3 * * *"), 3), NOON) is not None
 
 
+def test_schedule_change_of_a_job_that_expects_pings_has_no_run_as_long_as_they_arrive() -> None:
+    one, other = (job(f"rate({hours} hours)", expect_every=hours * HOUR) for hours in (2, 3))
+    change = schedule_change(Definition(one, None), Definition(other, None), NOON)
+    assert change is not None
+    assert (counts(change), change.before, change.after) == (dict.fromkeys(counts(change), 0), 0, 0)
+
+
 def test_schedule_change_of_the_hour_moves_each_run() -> None:
     change = changed("0 3 * * *", "30 4 * * *")
     assert counts(change) == {"kept": 0, "moved": 30, "added": 0, "removed": 0}

@@ -90,9 +90,11 @@ def _fields(of: Definition) -> tuple[object, ...]:
 
 
 def _due(of: Definition, now: int, end: int) -> list[int]:
-    """Return the due times after `now` and before `end`, at most one more than MOST_COMPARED."""
+    """Return the due times after `now` and before `end`, at most one more than MOST_COMPARED. A job with `expect_every`
+    has none as long as its pings arrive.
+    """
     found: list[int] = []
-    if not of.job.schedule.expression:
+    if not of.job.schedule.expression or of.job.expect_every is not None:
         return found
     try:
         row = Row.after(of.job.occurrences(), now, of.left)
