@@ -42,9 +42,8 @@ test: setup ## run the checks and tests of every part (4 minutes on two cores, 5
 
 test-all: setup ## run everything that `make test` leaves out, see tests/tiers.py (more than an hour)
 	$(BIN)/pytest -n 3 --no-loadscope-reorder -m "extended and not fuzz" --ignore tests/property --ignore schedules/tests/property  # files in their order, the long ones first
-	$(BIN)/pytest -n 2 --hypothesis-profile long tests/property schedules/tests/property
-	@$(MAKE) --no-print-directory model MODEL_STATES=300000 MODEL_HISTORIES=300
-	@$(MAKE) --no-print-directory types-314 test-314 wheels-314
+	$(BIN)/pytest -n 2 --hypothesis-profile long tests/property schedules/tests/property --ignore tests/property/test_workflow_protocol.py  # `model` has all of it
+	@$(MAKE) --no-print-directory -j 2 model types-314 test-314 wheels-314 MODEL_STATES=300000 MODEL_HISTORIES=300
 
 lint: setup
 	$(BIN)/ruff format --check .
