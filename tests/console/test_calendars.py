@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
@@ -57,6 +57,22 @@ def test_calendars_page_changes_a_calendar_with_its_jobs_and_deletes_it(
     expect(page.get_by_text("There are no calendars yet.")).to_be_visible()
     page.goto(f"{console.url}#/calendars/de-bank")
     expect(page.get_by_role("heading", name="Calendar not found")).to_be_visible()
+
+
+def test_calendars_page_says_that_further_jobs_use_the_calendar(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    def further(route: Route) -> None:
+        route.fulfill(json={**(response := route.fetch()).json(), "more_jobs": True}, headers=response.headers)
+
+    scheduler.client.put_calendar("de-bank", ["2026-12-24"])
+    page = open_page(console, "/nowhere")
+    page.route("**/v1/calendars/de-bank", further)
+    page.goto(f"{console.url}#/calendars/de-bank")
+    expect(page.get_by_text("Jobs use this calendar, but could not be listed.")).to_be_visible()
+    scheduler.client.create_job({"id": "report", "schedule": "0 9 * * *", "target": HTTP, "calendar": "de-bank"})
+    page.reload()
+    expect(page.get_by_text("report and others")).to_be_visible()
 
 
 def test_calendars_page_does_not_overwrite_a_change_of_another_user(

@@ -114,6 +114,26 @@ def test_dead_letters_discarded_runs_leave_the_list_and_are_listed_elsewhere(
     expect(page.get_by_role("button", name="Redrive")).to_be_enabled()
 
 
+def test_dead_letters_estimate_that_ended_early_is_not_none(
+    dead: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/dead-letters?tag=mail")
+    answer = {"runs": 0, "skipped": {"job_deleted": 3}, "more": False}
+    page.route("**/v1/operations/estimate", lambda route: route.fulfill(json=answer))
+    redrive = page.get_by_role("button", name="Redrive all runs that match the filters")
+    redrive.click()
+    expect(_dialog(page)).to_contain_text("There are no dead runs to redrive. 3 skipped (of deleted jobs).")
+    _dialog(page).get_by_role("button", name="Close").last.click()
+    answer |= {"skipped": {}, "more": True}
+    redrive.click()
+    expect(_dialog(page)).to_contain_text("an unknown number of runs will be redriven")
+    expect(_dialog(page)).to_contain_text("Not all runs were counted.")
+    _dialog(page).get_by_role("button", name="Redrive an unknown number of runs").click()
+    expect(page.get_by_text("The redrive of an unknown number of runs has started.")).to_be_visible()
+    dead.advance(seconds=11)
+    assert _succeeded(dead, "mail") == 6
+
+
 def test_dead_letters_refused_selections_are_reported(dead: Scheduler, console: ServedConsole, open_page: Open) -> None:
     dead.client.delete_job("mail")
     page = open_page(console, "/dead-letters?error=no+route")

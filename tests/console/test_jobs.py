@@ -227,6 +227,64 @@ def test_jobs_page_paginates_120_jobs(scheduler: Scheduler, console: ServedConso
     ]
 
 
+def test_jobs_page_without_a_match_so_far_is_not_the_end_of_the_list(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/nowhere")
+    page.route("**/v1/jobs?**", lambda route: route.fulfill(json={"items": [], "next_cursor": "more"}))
+    page.goto(f"{console.url}#/jobs?owner=finance")
+    expect(page.get_by_text("Nothing on this page. Go to the next page.")).to_be_visible()
+    expect(page.get_by_role("button", name="Next page")).to_be_enabled()
+
+
+def test_jobs_page_reaches_pages_after_the_fiftieth(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    """A page has one job here."""
+    make(scheduler, 1)
+
+    def paged(route: Route) -> None:
+        place = int(parse_qs(urlsplit(route.request.url).query).get("cursor", ["1"])[0])
+        found = route.fetch(url=re.sub("&cursor=[0-9]+", "", route.request.url)).json()
+        item = {**found["items"][0], "id": f"job-{place:03}"}
+        route.fulfill(json={**found, "items": [item], "next_cursor": str(place + 1) if place < 53 else None})
+
+    page = open_page(console, "/nowhere")
+    page.route("**/v1/jobs?**", paged)
+    page.goto(f"{console.url}#/jobs?page=99")
+    for place in (50, 51, 52, 53):
+        expect(page.get_by_role("rowheader").get_by_role("link")).to_have_text([f"job-{place:03}"])
+        expect(page.get_by_role("button", name=f"Page {place} of ")).to_have_attribute("aria-current", "true")
+        if place < 53:
+            page.get_by_role("button", name="Next page").click()
+    expect(page.get_by_role("button", name="Next page")).to_be_disabled()
+
+
+def test_jobs_page_bulk_planned_pause_reports_what_was_planned_and_what_was_not(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    make(scheduler, 2)
+    scheduler.client.create_job({"id": "manual", "schedule": None, "target": TARGET})
+    page = open_page(console, "/jobs")
+    for job_id in ("job-000", "job-001", "manual"):
+        page.get_by_role("checkbox", name=f"Select {job_id}").check()
+    page.get_by_role("button", name="Actions").click()
+    page.get_by_role("menuitem", name="Pause").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("checkbox", name="Start later").check()
+    dialog.get_by_placeholder("YYYY-MM-DD").fill("2026-03-29")
+    dialog.get_by_placeholder("hh:mm:ss").fill("08:00:00")
+    dialog.get_by_role("button", name="End None: until it is resumed").click()
+    page.get_by_role("option", name="After 4 hours").click()
+    dialog.get_by_role("button", name="Pause 3 jobs").click()
+    expect(page.get_by_text("Planned the pause of 2 jobs; could not pause 1 job")).to_be_visible()
+    expect(page.get_by_text(re.compile("^manual: "))).to_contain_text(
+        "its schedule or a later planned pause does not allow it (a planned pause requires a schedule)"
+    )
+    assert [job.state for job in scheduler.client.list_jobs()] == ["ACTIVE"] * 3
+    assert scheduler.client.get_job("job-000").planned_pause is not None
+
+
 def test_jobs_page_bulk_run_pause_and_delete_report_their_failures(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

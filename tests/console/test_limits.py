@@ -1,6 +1,8 @@
 """Limits of concurrency keys: active and waiting runs, and what operators change."""
 
-from playwright.sync_api import expect
+import re
+
+from playwright.sync_api import Route, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
@@ -190,3 +192,23 @@ def test_limits_page_does_not_overwrite_what_another_user_has_saved(
     assert scheduler.client.get_limit("crm").concurrency == 6
     page.get_by_role("button", name="Discard").click()
     expect(page.get_by_role("spinbutton", name="Maximum active runs")).to_have_value("6")
+
+
+def test_limits_page_says_that_not_all_waiting_runs_were_counted(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    def uncounted(route: Route) -> None:
+        route.fulfill(json={**route.fetch().json(), "complete": False})
+
+    page = open_page(console, "/nowhere")
+    page.route("**/v1/limits**", uncounted)
+    page.goto(f"{console.url}#/limits")
+    told = page.get_by_text("Not all waiting runs were counted")
+    expect(told).to_be_visible()
+    expect(page.get_by_text("No key was found.")).to_be_visible()
+    scheduler.client.put_limit("crm", concurrency=5)
+    page.goto(f"{console.url}#/limits/crm")
+    expect(page.get_by_role("heading", level=1, name="crm")).to_be_visible()
+    expect(told).to_be_visible()
+    page.goto(f"{console.url}#/")
+    expect(page.get_by_role("status").first).to_have_text(re.compile("; not known: breakers open"))

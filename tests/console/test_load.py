@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from duecourse.testing import Scheduler
 from tests.console.conftest import Open
@@ -56,3 +56,21 @@ def test_load_page_spread_of_a_busy_minute_fits_a_phone(
     page.get_by_role("button", name="Spread these jobs").first.click()
     expect(page.get_by_role("dialog")).to_contain_text("12 runs now, 1 run afterwards.")
     assert_fits(page)
+
+
+def test_load_page_spread_says_that_jobs_of_the_minute_are_not_in_the_plan(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    for number in range(3):
+        scheduler.client.create_job({"id": f"bill-{number}", "schedule": "0 2 * * *", "target": HTTP})
+
+    def named_two(route: Route) -> None:
+        route.continue_(url=route.request.url.replace("largest=1000", "largest=2"))
+
+    page = open_page(console, "/load")
+    page.route("**/v1/upcoming?**", named_two)
+    page.get_by_role("button", name="Spread these jobs").first.click()
+    dialog = page.get_by_role("dialog", name="Spread these jobs")
+    expect(dialog).to_contain_text("The plan does not include all jobs of this minute: 1 run of other jobs remains.")
+    dialog.get_by_role("button", name="Spread 2 jobs").click()
+    expect(page.get_by_text("2 jobs spread within 30 minutes.")).to_be_visible()

@@ -133,6 +133,31 @@ def test_overview_is_not_green_without_a_connection_or_with_a_truncated_read(
     expect(page.get_by_text("Nothing needs attention")).to_have_count(0)
 
 
+def test_overview_is_not_green_with_a_filter_whose_jobs_are_unknown(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    scheduler.client.create_job({"id": "export", "owner": "finance", **ONCE})
+    scheduler.answer("export", status=500)
+    scheduler.advance(hours=1, minutes=1)
+    page = open_page(console, "/nowhere")
+    asked = list[str]()
+
+    def endless(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(json={"items": [], "next_cursor": str(len(asked))})
+
+    def refused(route: Route) -> None:
+        route.fulfill(status=403, json={"title": "Forbidden", "detail": "No."})
+
+    for handler in (endless, refused):
+        page.unroute_all()
+        page.route(re.compile(r"/v1/jobs\?owner=finance"), handler)
+        page.goto("about:blank")
+        page.goto(f"{console.url}#/?owner=finance")
+        expect(page.get_by_role("status").first).to_have_text(re.compile("; not known: jobs failing"))
+    assert len(asked) == 10
+
+
 def test_overview_runs_in_progress_are_named_with_their_usual_duration(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

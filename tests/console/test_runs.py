@@ -90,6 +90,26 @@ def test_runs_page_cancels_the_unfinished_runs_that_it_lists(
     expect(page.get_by_role("button", name="Cancel these runs")).to_have_count(0)
 
 
+def test_runs_page_cancels_runs_that_an_estimate_did_not_reach(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    target = {"type": "http", "url": "https://example.com/hook"}
+    scheduler.client.create_job({"id": "remind", "schedule": None, "target": target})
+    scheduler.client.run_job("remind", delay_seconds=7200)
+    page = open_page(console, "/runs?state=QUEUED&tag=none")
+    answer = {"runs": 0, "skipped": {"out_of_scope": 2}, "more": False}
+    page.route("**/v1/operations/estimate", lambda route: route.fulfill(json=answer))
+    page.get_by_role("button", name="Cancel these runs").click()
+    none = "There are no runs to cancel that match the filters. 2 skipped (without your tags)."
+    expect(page.get_by_text(none)).to_be_visible()
+    answer |= {"skipped": {}, "more": True}
+    page.get_by_role("button", name="Cancel these runs").click()
+    dialog = page.get_by_role("dialog", name="Cancel runs?")
+    expect(dialog).to_contain_text("an unknown number of runs will be cancelled. Not all runs were counted.")
+    dialog.get_by_role("button", name="Cancel the runs").click()
+    expect(page.get_by_text("The cancellation of an unknown number of runs has started.")).to_be_visible()
+
+
 def test_runs_page_delayed_runs_of_all_jobs_are_listed_and_cancelled(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

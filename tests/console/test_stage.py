@@ -107,3 +107,29 @@ def test_stage_page_shows_capacity_for_peaks_of_stages_that_have_it(sampled: Ser
     expect(page.get_by_text("normal bulk: 200 until")).to_be_visible()
     expect(page.get_by_text("$0.50 of $15.00")).to_be_visible()
     expect(page.get_by_text("normal bulk: 200 pollers ($0.50)")).to_be_visible()
+
+
+def test_stage_page_lanes_and_capacity_for_peaks_fit_a_phone(sampled: ServedConsole, open_page: Open) -> None:
+    full = {"waiting": 1_000_000, "in_flight": 120_000, "delayed": 9_000_000}
+    queue = "production_normal_bulk_queue_of_the_stage"
+
+    def busy(route: Route) -> None:
+        stats = route.fetch().json()
+        peak = {"at": "2026-03-28T12:35:00Z", "runs": 500_000, "at_least": True}
+        entry = {"at": "2026-03-28T12:00:00Z", "says": f"{queue}_{queue}: 200 pollers", "dollars": 0.5}
+        queues = [{"queue": queue, "pollers": 200, "until": "2026-03-28T12:38:00Z"}]
+        parts = {"peaks": [peak], "queues": queues, "history": [entry]}
+        prescale = {"dollars_per_day": 15, "spent_today": 0.5, **parts}
+        route.fulfill(json=stats | {"lanes": dict.fromkeys(stats["lanes"], full), "prescale": prescale})
+
+    page = open_page(sampled, "/nowhere")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.route("**/v1/stats", busy)
+    page.goto(f"{sampled.url}#/stage")
+    texts = page.get_by_text(re.compile(rf"{queue}.*200 "))
+    expect(texts).to_have_count(2)
+    expect(page.get_by_role("cell", name="9,000,000")).to_have_count(4)
+    for text in texts.all():
+        assert text.evaluate("each => each.scrollWidth <= each.clientWidth")
+    assert page.locator(".lanes").evaluate("table => table.offsetWidth <= table.parentElement.clientWidth")
+    assert_fits(page)

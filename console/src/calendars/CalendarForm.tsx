@@ -173,7 +173,7 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
           {calendar === null ? "Create calendar" : "Save"}
         </Button>
       </SpaceBetween>
-      {calendar && <Jobs ids={calendar.jobs} />}
+      {calendar && <Jobs ids={calendar.jobs} more={hasMore(calendar)} />}
       {modal}
     </SpaceBetween>
   );
@@ -182,15 +182,21 @@ export function CalendarForm({ stored, reload }: { stored: StoredCalendar | null
 const ABSENT = { "If-None-Match": "*" } as const;
 const TAKEN = "A calendar with this id already exists; choose another id, or edit that calendar.";
 
-/** The API names the first hundred. */
-const NAMED = 100;
+/** The API names the first hundred jobs. During a deployment, an API of the previous release does not say whether there
+ * are more.
+ */
+function hasMore(calendar: { jobs: readonly string[]; more_jobs?: boolean }): boolean {
+  return calendar.more_jobs ?? calendar.jobs.length === 100;
+}
 
-function Jobs({ ids }: { ids: readonly string[] }) {
+function Jobs({ ids, more }: { ids: readonly string[]; more: boolean }) {
   return (
     <SpaceBetween size="xs">
       <Header variant="h2">Jobs with this calendar</Header>
       {ids.length === 0 ? (
-        <Box color="text-body-secondary">No job uses this calendar.</Box>
+        <Box color="text-body-secondary">
+          {more ? "Jobs use this calendar, but could not be listed." : "No job uses this calendar."}
+        </Box>
       ) : (
         <div className="text">
           {ids.map((each, place) => (
@@ -199,7 +205,7 @@ function Jobs({ ids }: { ids: readonly string[] }) {
               <Link href={to.job(each)}>{each}</Link>
             </span>
           ))}
-          {ids.length === NAMED && " and possibly others"}
+          {more && " and others"}
         </div>
       )}
     </SpaceBetween>

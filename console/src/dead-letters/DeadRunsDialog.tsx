@@ -11,7 +11,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { freshKey } from "../api/client";
 import { useNotices } from "../app/notices";
-import { amountOf, type Choice, perMinute } from "../operations/texts";
+import { amountOf, type Choice, isNothing, perMinute, restOf } from "../operations/texts";
 import { create, estimate } from "../operations/useOperations";
 import { ProblemBox } from "../shared/ProblemBox";
 import { useAction } from "../shared/useAction";
@@ -68,7 +68,7 @@ function Filtered({
     gcTime: 0,
   });
   const total = found.data === undefined ? null : amountOf(found.data);
-  const nothing = found.data?.runs === 0;
+  const nothing = found.data !== undefined && isNothing(found.data);
   const body = {
     ...choice,
     note: note.value,
@@ -109,11 +109,12 @@ function Filtered({
       }
     >
       {found.isPending && <StatusIndicator type="loading">Counting the runs</StatusIndicator>}
-      {total !== null && (
+      {found.data !== undefined && (
         <Box>
           {nothing
-            ? "There are no dead runs."
+            ? `There are no dead runs to ${kind}.`
             : `${total} will be ${texts.done}${texts.effect}. Runs that die later are not ${texts.done}.`}
+          {restOf(found.data)}
         </Box>
       )}
       {total !== null && !nothing && note.field}

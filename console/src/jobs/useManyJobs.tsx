@@ -32,6 +32,10 @@ const TOGETHER = 100;
 
 const NAMES_SHOWN = 10;
 
+/** A request for several jobs does not return why one of them could not be changed. */
+const UNCHANGED =
+  "The job could not be changed for one of these reasons: it changed at the same time; its schedule or a later planned pause does not allow it (a planned pause requires a schedule); it is a shadow of another scheduler; it cannot be read at the moment; or it was deleted. Try it on the page of the job to get the reason.";
+
 /** Pause, resume, run or delete the jobs that were chosen, once the number was confirmed. `done` is called with those
  * for which it failed.
  */
@@ -66,11 +70,14 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
     const size = together === undefined || !untagged ? 1 : TOGETHER;
     const parts = partsOf(ids, size);
     const walks = new Map<string, ReturnType<typeof resumable>>();
+    /** The number of changed jobs of the parts so far. */
+    const confirmed = new Map<string, number>();
     if (together !== undefined && size > 1)
       for (const [first, part] of parts) {
         const page = async (cursor?: string) => {
           const { data } = await together(part, cursor);
           if (data === undefined) throw new SyntaxError("an empty response");
+          confirmed.set(first, (confirmed.get(first) ?? 0) + data.changed);
           return data;
         };
         walks.set(first, resumable(page));
@@ -84,12 +91,7 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
           return;
         }
         const { changed, failed } = await walk();
-        failures.push(
-          ...failed.map((each) => ({
-            id: each,
-            why: "The job was changed by another user at the same time, or deleted.",
-          })),
-        );
+        failures.push(...failed.map((each) => ({ id: each, why: UNCHANGED })));
         skipped += (parts.get(first)?.length ?? 0) - changed - failed.length;
       },
       {
@@ -103,7 +105,11 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
       },
     );
     failures.push(
-      ...refused.flatMap(({ id: first, why }) => (parts.get(first) ?? []).map((each) => ({ id: each, why }))),
+      ...refused.flatMap(({ id: first, why }) => {
+        const before = confirmed.get(first) ?? 0;
+        const rest = before > 0 ? `${why} Before that, ${before} of these jobs were changed.` : why;
+        return (parts.get(first) ?? []).map((each) => ({ id: each, why: rest }));
+      }),
     );
     const left = ids.length - finished;
     const header = [
@@ -157,18 +163,26 @@ export function useManyJobs(done: (failed: readonly string[]) => void) {
         idsOf(jobs),
         {
           verb: "pause",
-          doing: "Pausing",
-          did: "Paused",
+          get doing() {
+            return body.from ? "Planning the pause of" : "Pausing";
+          },
+          get did() {
+            return body.from ? "Planned the pause of" : "Paused";
+          },
           effect:
-            "Occurrences during the pause are skipped, unless you select a catch-up. Started runs continue. Jobs that are already paused do not change.",
-          skips: "not active",
+            "Occurrences during the pause are skipped, unless you select a catch-up. Started runs continue. Jobs that are already paused do not change, unless the pause starts later.",
+          get skips() {
+            return body.from
+              ? "completed, without further occurrences, or with this planned pause"
+              : "not active";
+          },
           together: (ids, cursor) => fetcher.POST("/v1/jobs/pause", { body: { ids, cursor, ...body } }),
           begin() {
             body = pauseBody(form, shown);
             return (id) =>
               onlyIf(
                 id,
-                ({ state }) => state === "ACTIVE",
+                ({ state }) => state === "ACTIVE" || (body.from != null && state === "PAUSED"),
                 (params) => fetcher.POST("/v1/jobs/{job_id}/pause", { params, body }),
               );
           },
@@ -268,12 +282,15 @@ function gone(error: unknown): void {
   if (asProblem(error).status !== 404) throw error;
 }
 
+/** The jobs with the same reason are named together. */
 function Failures({ failures }: { failures: readonly Failure[] }) {
+  const reasons = new Map<string, string[]>();
+  for (const { id, why } of failures) reasons.set(why, [...(reasons.get(why) ?? []), id]);
   return (
     <ul style={{ maxBlockSize: "12em", overflow: "auto" }}>
-      {failures.map(({ id, why }) => (
-        <li key={id} className="text">
-          <strong>{id}</strong>: {why}
+      {[...reasons].map(([why, ids]) => (
+        <li key={why} className="text">
+          <strong>{ids.join(", ")}</strong>: {why}
         </li>
       ))}
     </ul>

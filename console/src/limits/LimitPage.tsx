@@ -22,7 +22,7 @@ import { Rows } from "../shared/Rows";
 import { RunStatus } from "../shared/Status";
 import { useConfirm } from "../shared/useConfirm";
 import { LimitForm } from "./LimitForm";
-import { breakerText, limitText, rateText } from "./texts";
+import { breakerText, isComplete, limitText, rateText, UNCOUNTED } from "./texts";
 
 export default function LimitPage() {
   const { limitKey = "" } = useParams();
@@ -126,6 +126,7 @@ function Limit({ limitKey }: { limitKey: string }) {
       >
         {limitKey}
       </Header>
+      {!isComplete(limit) && <Alert type="warning">{UNCOUNTED}</Alert>}
       {!closed && (
         <Alert
           type="warning"

@@ -1,3 +1,4 @@
+import Alert from "@cloudscape-design/components/alert";
 import Button from "@cloudscape-design/components/button";
 import FormField from "@cloudscape-design/components/form-field";
 import Header from "@cloudscape-design/components/header";
@@ -13,7 +14,7 @@ import { to } from "../app/routes";
 import { PagedTable } from "../shared/PagedTable";
 import { usePages } from "../shared/usePages";
 import { LimitForm } from "./LimitForm";
-import { limitText, rateText, waitingText } from "./texts";
+import { isComplete, limitText, rateText, UNCOUNTED, waitingText } from "./texts";
 
 const NONE = { concurrency: null, rate: null, breaker: null, updated_at: null };
 
@@ -47,47 +48,54 @@ export default function LimitsPage() {
           </SpaceBetween>
         </Modal>
       )}
-      <PagedTable
-        pages={pages}
-        ariaLabels={{ tableLabel: "Limits" }}
-        header={
-          <Header
-            variant="h1"
-            actions={
-              <Button
-                variant="primary"
-                disabled={refusal !== undefined}
-                disabledReason={refusal}
-                onClick={() => setCreating(true)}
-              >
-                Create limit
-              </Button>
-            }
-            description="Keys that have a stored limit, rate or circuit breaker, or waiting runs. The keys of a job are in its concurrency, rate and breaker fields."
-          >
-            Limits
-          </Header>
-        }
-        empty="No key has a stored limit, rate or circuit breaker, or waiting runs."
-        columnDefinitions={[
-          {
-            id: "key",
-            header: "Key",
-            isRowHeader: true,
-            width: 220,
-            grow: 2,
-            cell: (each) => (
-              <span className="text">
-                <Link href={to.limit(each.key)}>{each.key}</Link>
-              </span>
-            ),
-          },
-          { id: "limit", header: "Limit", width: 160, cell: (each) => limitText(each.concurrency) },
-          { id: "rate", header: "Rate", width: 210, cell: (each) => rateText(each.rate) },
-          { id: "waiting", header: "Waiting runs", width: 220, grow: 1, wraps: true, cell: waitingText },
-          { id: "by", header: "Set by", width: 140, grow: 1, cell: (each) => each.updated_by },
-        ]}
-      />
+      <SpaceBetween size="l">
+        {!isComplete(pages.page) && <Alert type="warning">{UNCOUNTED}</Alert>}
+        <PagedTable
+          pages={pages}
+          ariaLabels={{ tableLabel: "Limits" }}
+          header={
+            <Header
+              variant="h1"
+              actions={
+                <Button
+                  variant="primary"
+                  disabled={refusal !== undefined}
+                  disabledReason={refusal}
+                  onClick={() => setCreating(true)}
+                >
+                  Create limit
+                </Button>
+              }
+              description="Keys that have a stored limit, rate or circuit breaker, or waiting runs. The keys of a job are in its concurrency, rate and breaker fields."
+            >
+              Limits
+            </Header>
+          }
+          empty={
+            isComplete(pages.page)
+              ? "No key has a stored limit, rate or circuit breaker, or waiting runs."
+              : "No key was found."
+          }
+          columnDefinitions={[
+            {
+              id: "key",
+              header: "Key",
+              isRowHeader: true,
+              width: 220,
+              grow: 2,
+              cell: (each) => (
+                <span className="text">
+                  <Link href={to.limit(each.key)}>{each.key}</Link>
+                </span>
+              ),
+            },
+            { id: "limit", header: "Limit", width: 160, cell: (each) => limitText(each.concurrency) },
+            { id: "rate", header: "Rate", width: 210, cell: (each) => rateText(each.rate) },
+            { id: "waiting", header: "Waiting runs", width: 220, grow: 1, wraps: true, cell: waitingText },
+            { id: "by", header: "Set by", width: 140, grow: 1, cell: (each) => each.updated_by },
+          ]}
+        />
+      </SpaceBetween>
     </>
   );
 }

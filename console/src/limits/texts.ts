@@ -1,5 +1,16 @@
 import type { Schemas } from "../api/client";
 
+/** Shown with an answer that is not complete. */
+export const UNCOUNTED =
+  "Not all waiting runs were counted, so keys with waiting runs may be missing, and more runs may wait.";
+
+/** Whether an answer about limits has all waiting runs. During a deployment, an API of the previous release does not say
+ * so.
+ */
+export function isComplete(answer: object | undefined): boolean {
+  return (answer as { complete?: boolean } | undefined)?.complete ?? true;
+}
+
 /** A key's stored rate in words. */
 export function rateText(rate: { per_minute: number; burst: number } | null): string {
   return rate === null ? "Set in the jobs" : `${rate.per_minute} per minute, burst ${rate.burst}`;

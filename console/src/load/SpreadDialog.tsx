@@ -46,7 +46,7 @@ export default function SpreadDialog({ minute, close }: { minute: Date; close():
   const plan = useQuery({
     queryKey: ["spread", minute.getTime(), within],
     enabled: jobs.data !== undefined && valid(within),
-    queryFn: ({ signal }) => planFor(jobs.data ?? [], within, signal),
+    queryFn: ({ signal }) => planFor(jobs.data?.ids ?? [], within, signal),
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -147,6 +147,12 @@ export default function SpreadDialog({ minute, close }: { minute: Date; close():
                 {id}: {why}
               </div>
             ))}
+          </Alert>
+        )}
+        {jobs.data !== undefined && jobs.data.unnamed > 0 && (
+          <Alert type="warning">
+            The plan does not include all jobs of this minute: {runs(jobs.data.unnamed)} of other jobs{" "}
+            {jobs.data.unnamed === 1 ? "remains" : "remain"}. Spread these jobs first, and then the others.
           </Alert>
         )}
         {plan.data !== undefined && (

@@ -6,8 +6,16 @@ import type { Planned } from "./spread";
 const TOGETHER = 500;
 const NAMED = 1_000;
 
-/** All jobs whose schedules have a run in a minute, in the order of their ids. Delayed runs cannot be spread. */
-export async function jobsAt(minute: Date, signal: AbortSignal): Promise<string[]> {
+export interface MinuteJobs {
+  ids: readonly string[];
+  /** The number of runs of jobs that the API does not name. */
+  unnamed: number;
+}
+
+/** The jobs whose schedules have a run in a minute, in the order of their ids. Delayed runs cannot be spread. The API
+ * names some of the jobs if there are very many.
+ */
+export async function jobsAt(minute: Date, signal: AbortSignal): Promise<MinuteJobs> {
   const window = {
     from: minute.toISOString(),
     to: new Date(minute.getTime() + 60_000).toISOString(),
@@ -16,6 +24,7 @@ export async function jobsAt(minute: Date, signal: AbortSignal): Promise<string[
   };
   const runs = new Map<string, number>();
   const add = (id: string, count: number) => runs.set(id, (runs.get(id) ?? 0) + count);
+  let unnamed = 0;
   let cursor: string | undefined;
   do {
     const query = { ...window, cursor };
@@ -23,12 +32,18 @@ export async function jobsAt(minute: Date, signal: AbortSignal): Promise<string[
       () => fetcher.GET("/v1/upcoming", { params: { query }, signal }),
       signal,
     );
-    for (const job of (data?.buckets ?? []).flatMap((bucket) => bucket.jobs)) add(job.id, job.runs);
+    for (const bucket of data?.buckets ?? []) {
+      unnamed += bucket.runs;
+      for (const job of bucket.jobs) {
+        unnamed -= job.runs;
+        add(job.id, job.runs);
+      }
+    }
     for (const run of data?.delayed_runs ?? []) add(run.job_id, -1);
     cursor = data?.next_cursor ?? undefined;
   } while (cursor !== undefined);
   const scheduled = [...runs].filter(([, count]) => count > 0);
-  return scheduled.map(([id]) => id).toSorted();
+  return { ids: scheduled.map(([id]) => id).toSorted(), unnamed };
 }
 
 /** A quiet minute for each of the jobs. Nothing is changed. */

@@ -1,5 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { amountOf, countsOf, isShown, type Operation, perMinute, shareOf, whatOf } from "./texts";
+import {
+  amountOf,
+  countsOf,
+  isNothing,
+  isShown,
+  type Operation,
+  perMinute,
+  restOf,
+  shareOf,
+  whatOf,
+} from "./texts";
 
 const made = (changes: Partial<Operation> = {}): Operation => ({
   id: "op-1",
@@ -68,6 +78,22 @@ describe("an operation", () => {
 test("an estimate is exact or a lower bound", () => {
   expect(amountOf({ runs: 1, more: false })).toBe("1 run");
   expect(amountOf({ runs: 2_000, more: true })).toBe("at least 2,000 runs");
+});
+
+test("an estimate that ended early, or skipped runs, is not nothing", () => {
+  const ended = { runs: 0, skipped: {}, more: true };
+  expect([isNothing(ended), amountOf(ended), restOf(ended)]).toEqual([
+    false,
+    "an unknown number of runs",
+    " Not all runs were counted.",
+  ]);
+  const skipped = { runs: 0, skipped: { job_deleted: 3, out_of_scope: 1 }, more: false };
+  expect([isNothing(skipped), restOf(skipped)]).toEqual([
+    true,
+    " 3 skipped (of deleted jobs), 1 skipped (without your tags).",
+  ]);
+  const none = { runs: 0, skipped: {}, more: false };
+  expect([isNothing(none), restOf(none)]).toEqual([true, ""]);
 });
 
 test("a pace is at least one run per minute", () => {

@@ -36,12 +36,13 @@ const REASONS: Record<string, string> = {
   out_of_scope: "without your tags",
 };
 
+const skippedOf = (skipped: Operation["skipped"]) =>
+  Object.entries(skipped).map(([why, count]) => `${number(count)} skipped (${REASONS[why] ?? why})`);
+
 /** The counts in words. */
 export function countsOf({ done, refused, skipped, expected }: Operation): string {
   const of = expected === null ? "" : ` of ${number(expected)}`;
-  const others = Object.entries(skipped).map(
-    ([why, count]) => `${number(count)} skipped (${REASONS[why] ?? why})`,
-  );
+  const others = skippedOf(skipped);
   if (refused > 0) others.push(`${number(refused)} not accepted by a queue; repeat it`);
   return [`${number(done)}${of} ${done === 1 && of === "" ? "run" : "runs"} done`, ...others].join(", ");
 }
@@ -54,8 +55,20 @@ export function shareOf({ state, done, refused, skipped, expected }: Operation):
   return Math.min((handled / Math.max(expected, 1)) * 100, 100);
 }
 
+type Estimate = Schemas["OperationEstimate"];
+
+/** Whether there is no run to handle. Where not all were counted, there may be some. */
+export const isNothing = ({ runs, more }: Pick<Estimate, "runs" | "more">): boolean => runs === 0 && !more;
+
+/** What an estimate does not include, in sentences: runs that are skipped, and those that were not counted. */
+export function restOf({ skipped, more }: Estimate): string {
+  const others = skippedOf(skipped).join(", ");
+  return `${others && ` ${others}.`}${more ? " Not all runs were counted." : ""}`;
+}
+
 /** An estimate in words: `at least 2,000 runs`. */
-export function amountOf({ runs, more }: Pick<Schemas["OperationEstimate"], "runs" | "more">): string {
+export function amountOf({ runs, more }: Pick<Estimate, "runs" | "more">): string {
+  if (runs === 0 && more) return "an unknown number of runs";
   return `${more ? "at least " : ""}${number(runs)} ${runs === 1 && !more ? "run" : "runs"}`;
 }
 

@@ -71,7 +71,11 @@ export function Attention({ problems, found }: { problems: readonly Problem[]; f
           {name}: {value}
         </Button>
       ))}
-      {problems.length === 0 && !reading && <Box color="text-body-secondary">No problem was found.</Box>}
+      {problems.length === 0 && !reading && (
+        <Box color="text-body-secondary">
+          {cut ? "No problem among the data that were read." : "No problem was found."}
+        </Box>
+      )}
       <ul className="entries">
         {items.map((each) => (
           <li key={`${each.isKey} ${each.id}`}>

@@ -20,7 +20,7 @@ import { useFilters } from "../shared/useFilters";
 import { ClockAlert } from "../stage/ClockAlert";
 import { Attention } from "./Attention";
 import { HoursBox } from "./HoursBox";
-import { atLeast, problemsOf, sentenceOf } from "./problems";
+import { atLeast, narrowed, problemsOf, type Read, sentenceOf } from "./problems";
 import { RunningBox } from "./RunningBox";
 import { useFound } from "./useFound";
 
@@ -37,8 +37,9 @@ export default function OverviewPage() {
   const now = useNow(OVERVIEW);
   const zone = useZone();
   const chosen = useChosen();
-  const problems = problemsOf(found, now).filter((each) => chosen === null || chosen?.has(each.id));
-  const sentence = sentenceOf(found, problems, now);
+  const some = narrowed(found, chosen, now);
+  const problems = problemsOf(some, now);
+  const sentence = sentenceOf(some, problems, now);
   return (
     <SpaceBetween size="l">
       <Header
@@ -65,7 +66,7 @@ export default function OverviewPage() {
         <FirstStep />
       ) : (
         <Grid gridDefinition={[{ colspan: { default: 12, s: 8 } }, { colspan: { default: 12, s: 4 } }]}>
-          <Attention problems={problems} found={found} />
+          <Attention problems={problems} found={some} />
           <SpaceBetween size="l">
             <HoursBox found={stats.data?.by_hour} failed={stats.isError} />
             <RunningBox read={{ ...found.stuck, items: active.data?.items }} />
@@ -126,25 +127,26 @@ const PAGE = 100;
 const PAGES = 10;
 const LONG = 300_000;
 
-/** The ids of the jobs that the filters in the address select; null: all of them, undefined: not known yet. */
-function useChosen(): ReadonlySet<string> | null | undefined {
+/** The ids of the jobs that the filters in the address select; null: there are no filters. */
+function useChosen(): Read<string> | null {
   const [{ owner, tag }] = useFilters(["owner", "tag"]);
   const all = owner === undefined && tag === undefined;
-  const { data } = useQuery({
+  const { data, dataUpdatedAt, isError } = useQuery({
     queryKey: ["overview", "chosen", owner, tag],
     enabled: !all,
     staleTime: LONG,
+    refetchInterval: () => paced(LONG),
     queryFn: async ({ signal }) => {
-      const ids = new Set<string>();
+      const ids: string[] = [];
       let cursor: string | undefined;
       for (let page = 0; page < PAGES && (page === 0 || cursor !== undefined); page += 1) {
         const query = { owner, tag, limit: PAGE, cursor };
         const { data } = await fetcher.GET("/v1/jobs", { params: { query }, signal });
-        for (const { id } of data?.items ?? []) ids.add(id);
+        ids.push(...(data?.items ?? []).map(({ id }) => id));
         cursor = data?.next_cursor ?? undefined;
       }
-      return ids;
+      return { ids, cut: cursor !== undefined };
     },
   });
-  return all ? null : data;
+  return all ? null : { items: data?.ids, cut: data?.cut === true, at: dataUpdatedAt, failed: isError };
 }

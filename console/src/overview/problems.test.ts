@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Found, problemsOf, type Read, sentenceOf, whatOf } from "./problems";
+import { type Found, narrowed, problemsOf, type Read, sentenceOf, whatOf } from "./problems";
 
 const NOW = Date.parse("2026-03-28T12:00:00Z");
 const read = <Item>(items: readonly Item[] | undefined = [], more: Partial<Read<Item>> = {}): Read<Item> => ({
@@ -60,6 +60,44 @@ describe("problems", () => {
       ]),
     });
     expect(problemsOf(all, NOW).map(whatOf)).toEqual(["stuck ×1"]);
+  });
+});
+
+describe("the sentence of a filter", () => {
+  const narrow = (all: Found, chosen: Read<string>) => {
+    const some = narrowed(all, chosen, NOW);
+    return sentenceOf(some, problemsOf(some, NOW), NOW);
+  };
+  const failing = found({ overdue: read(["pay"]), dead: read([run("pay", "10:00"), run("a", "10:00")]) });
+
+  it("counts the jobs that the filter selects", () => {
+    expect(narrow(failing, read(["a"])).text).toBe("1 job failing");
+    expect(narrow(failing, read(["b"]))).toMatchObject({ type: "success" });
+  });
+
+  it("is not a success while it is not known which jobs the filter selects", () => {
+    const unread = { ...read<string>(), items: undefined, at: 0 };
+    expect(narrow(failing, unread).type).toBe("loading");
+    expect(narrow(failing, { ...unread, failed: true })).toMatchObject({
+      type: "pending",
+      text: "No problem among the data that were read; not known: jobs failing, overdue",
+    });
+    expect(narrow(found(), unread)).toMatchObject({ type: "success" });
+  });
+
+  it("has lower bounds if the filter selects more jobs than were read", () => {
+    expect(narrow(failing, read(["a"], { cut: true })).text).toBe(
+      "at least 1 job failing, not known: overdue",
+    );
+    expect(narrow(failing, read(["a", "pay"], { cut: true })).text).toBe("2 jobs failing, 1 overdue");
+    const soon = "2026-03-28T13:00:00Z";
+    const active = found({ stuck: read([run("b", "11:00", { waiting_until: soon })]) });
+    expect(narrow(active, read(["a"], { cut: true }))).toMatchObject({ type: "success" });
+  });
+
+  it("names keys, which are of no job", () => {
+    const open = found({ breaker: read([{ key: "crm", waiting_for_breaker: 3 }]) });
+    expect(narrow(open, read(["a"])).text).toBe("1 breaker open");
   });
 });
 

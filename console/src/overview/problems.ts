@@ -53,6 +53,34 @@ export function isStuck(run: Run, now: number): boolean {
   return deadline !== null && Date.parse(deadline) + GRACE < now;
 }
 
+/** What was found for some jobs only (null: for all). Keys are of no job, and remain. Where jobs are left out, the result
+ * is only as complete, new and known as the ids of the chosen jobs.
+ */
+export function narrowed(found: Found, chosen: Read<string> | null, now: number): Found {
+  if (chosen === null) return found;
+  const ids = new Set(chosen.items);
+  const narrow = <Item>(read: Read<Item>, idOf: (item: Item) => string): Read<Item> => {
+    const items = read.items?.filter((item) => ids.has(idOf(item)));
+    if (items?.length === read.items?.length) return read;
+    return {
+      items: chosen.items && items,
+      cut: read.cut || chosen.cut,
+      at: Math.min(read.at, chosen.at),
+      failed: read.failed || chosen.failed,
+    };
+  };
+  const ofRun = (run: Run) => run.job_id;
+  const stuck = found.stuck.items?.filter((run) => isStuck(run, now));
+  return {
+    overdue: narrow(found.overdue, String),
+    silent: narrow(found.silent, String),
+    dead: narrow(found.dead, ofRun),
+    stuck: narrow({ ...found.stuck, items: stuck }, ofRun),
+    breaker: found.breaker,
+    retrying: narrow(found.retrying, ofRun),
+  };
+}
+
 /** The problems, the most severe first, then the latest. */
 export function problemsOf(found: Found, now: number): Problem[] {
   const problems = new Map<string, Problem>();

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, fetcher, type Schemas } from "../api/client";
 import { OVERVIEW, paced } from "../api/polling";
+import { isComplete } from "../limits/texts";
 import type { useLoad } from "../load/useLoad";
 import type { Found, Read } from "./problems";
 
@@ -45,7 +46,7 @@ export function useFound(stats: Schemas["Stats"] | undefined, load: ReturnType<t
     stuck: readOf(active),
     breaker: {
       items: limits.data?.items,
-      cut: limits.data?.next_cursor != null,
+      cut: limits.data?.next_cursor != null || !isComplete(limits.data),
       at: limits.dataUpdatedAt,
       failed: limits.isError,
     },

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { freshKey } from "../api/client";
 import { useRefusal } from "../app/context";
 import { useNotices } from "../app/notices";
-import { amountOf } from "../operations/texts";
+import { amountOf, isNothing, restOf } from "../operations/texts";
 import { create, estimate } from "../operations/useOperations";
 import { useConfirm } from "../shared/useConfirm";
 import type { Cancellation } from "./filters";
@@ -19,14 +19,14 @@ export function CancelRuns({ choose }: { choose(): Cancellation }) {
     setCounting(true);
     try {
       const found = await estimate(choice, new AbortController().signal);
-      if (found.runs === 0) {
-        notices.done("No runs match the filters.");
+      if (isNothing(found)) {
+        notices.done(`There are no runs to cancel that match the filters.${restOf(found)}`);
         return;
       }
       const key = freshKey();
       ask({
         header: "Cancel runs?",
-        text: `${amountOf(found)} will be cancelled. A run that has not started yet will not start. A call in progress is not interrupted; if it fails, it is not retried.`,
+        text: `${amountOf(found)} will be cancelled.${restOf(found)} A run that has not started yet will not start. A call in progress is not interrupted; if it fails, it is not retried.`,
         action: "Cancel the runs",
         grave: true,
         async run() {

@@ -77,7 +77,7 @@ export default function RunsPage() {
         columnDefinitions={columns(zone)}
         empty={
           <SpaceBetween size="s">
-            <Box>{pages.pagination.openEnd ? "No runs on this page. Go to the next page." : nothing}</Box>
+            <Box>{nothing}</Box>
             {filtered && <Button onClick={clear}>Clear the filters</Button>}
           </SpaceBetween>
         }

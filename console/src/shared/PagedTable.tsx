@@ -12,7 +12,7 @@ export function PagedTable<Item>({
   ...table
 }: Omit<RowsProps<Item>, "items" | "loading" | "pagination" | "empty"> & {
   pages: Pages<Item>;
-  /** The text and the actions of an empty table. */
+  /** The text and the actions of an empty list. */
   empty: ReactNode;
 }) {
   const several = pages.pagination.pagesCount > 1;
@@ -36,7 +36,7 @@ export function PagedTable<Item>({
       loadingText="Loading"
       empty={
         <Box textAlign="center" color="text-body-secondary" padding="s">
-          {empty}
+          {pages.page?.next_cursor != null ? "Nothing on this page. Go to the next page." : empty}
         </Box>
       }
       pagination={

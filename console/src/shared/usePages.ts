@@ -1,4 +1,5 @@
 import { type QueryKey, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { LIST, paced } from "../api/polling";
 import { patiently } from "./patiently";
 import { useFilters } from "./useFilters";
@@ -7,7 +8,7 @@ import { useFilters } from "./useFilters";
 const PASSED_OVER = 20;
 /** The reload interval of a page that took more than one request (ms). */
 const LONG = 60_000;
-/** The highest number in an address: an earlier visitor's pages are found one after the other. */
+/** The highest number in an address of a page that this tab has not reached: pages are found one after the other. */
 const MOST = 50;
 
 interface Page<Item> {
@@ -39,8 +40,12 @@ export function usePages<Item, P extends Page<Item>>(
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<P & Page<Item>>,
 ): Pages<Item, P> {
   const [{ page: asked }, change] = useFilters(["page"]);
-  const number = Math.min(Math.max(Math.trunc(Number(asked ?? 1)) || 1, 1), MOST);
   const identity = JSON.stringify(key);
+  // Once for each address: while a page is shown, the next one becomes known.
+  const number = useMemo(() => {
+    const known = seen.get(identity)?.length ?? 1;
+    return Math.min(Math.max(Math.trunc(Number(asked ?? 1)) || 1, 1), Math.max(known, MOST));
+  }, [asked, identity]);
   const query = useQuery({
     queryKey: [...key, "page", number],
     queryFn: async ({ signal }) => {

@@ -25,6 +25,7 @@ export function PeaksBox({ prescale }: { prescale: NonNullable<Schemas["Stats"][
       <SpaceBetween size="m">
         <KeyValuePairs
           columns={3}
+          minColumnWidth={220}
           items={[
             {
               type: "pair",

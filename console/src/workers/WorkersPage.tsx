@@ -35,7 +35,7 @@ export default function WorkersPage() {
       <ProblemBox error={found.error} retry={() => void found.refetch()} />
       {found.data?.complete === false && (
         <Alert type="warning">
-          Some workers are missing, because too many names were used in the last hour.
+          Some workers may be missing: too many names in the last hour, or their jobs are not in your scope.
         </Alert>
       )}
       <Rows
