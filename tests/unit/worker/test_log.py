@@ -133,9 +133,55 @@ def test_log_does_not_divide_the_token_of_the_run_between_portions(queue: Memory
     assert "".join(each["text"] for each in api.logs).endswith("x*** and more\n")
 
 
+OTHER = f"dc1.{'t' * 64}.999999999.{'S' * 64}"
+"""The longest callback token of another run."""
+
+
+@pytest.mark.parametrize("cut", range(len(OTHER) + 2))
+def test_log_does_not_divide_the_token_of_another_run_between_portions(cut: int) -> None:
+    log = RunLog()
+    log.add("x" * (PORTION_BYTES - cut) + f" {OTHER} and more\n")
+    texts = sent_of(log)
+    assert len(texts) == 2
+    assert sum(OTHER in text for text in texts) == 1
+    assert "".join(texts).endswith(f"x {OTHER} and more\n")
+
+
+@pytest.mark.parametrize("cut", range(1, len(OTHER)))
+def test_log_holds_back_the_beginning_of_a_token_until_its_end(cut: int) -> None:
+    log = RunLog()
+    log.add(f"with {OTHER[:cut]}")
+    first = log.portion()
+    assert first is not None
+    assert first.text == "with "
+    log.unanswered()
+    log.add(f"{OTHER[cut:]} now\n")
+    again = log.portion()
+    assert again == first
+    log.stored()
+    assert sent_of(log) == [f"{OTHER} now\n"]
+
+
+def test_log_that_ends_with_the_beginning_of_a_token_is_sent_whole(queue: MemoryQueue, api: Api) -> None:
+    worker(queue, api, lambda run: run.log("the standard dc1", end="")).run_once()
+    assert "".join(each["text"] for each in api.logs[-1:]) == "the standard dc1"
+    assert [word for word, _ in api.said if word != "heartbeat"][-1] == "complete"
+
+
+def test_log_that_waits_for_the_end_of_a_token_costs_no_request(api: Api, clock: Clock) -> None:
+    run, sender = sending(api, clock)
+    run.log("dc1", end="")
+    sender.send_waiting()
+    assert api.logs == []
+    run.log(".acme", end="")
+    run.log(" is a tenant")
+    sender.send_waiting()
+    assert api.logs == [portion("dc1.acme is a tenant\n")]
+
+
 @examples(100)
 @given(
-    st.lists(st.text("ab\n\xe9\N{SNOWMAN}\U0001f600", max_size=30).map(lambda text: text * 1000), max_size=12),
+    st.lists(st.text("ad\n\xe9\N{SNOWMAN}\U0001f600", max_size=30).map(lambda text: text * 1000), max_size=12),
     st.lists(st.booleans(), max_size=60),
 )
 def test_log_that_is_stored_is_complete_whatever_responses_are_lost(texts: list[str], lost: list[bool]) -> None:
@@ -144,7 +190,7 @@ def test_log_that_is_stored_is_complete_whatever_responses_are_lost(texts: list[
     while pending or log.unsent:
         if pending:
             log.add(pending.pop(0))
-        if (found := log.portion()) is None:
+        if (found := log.portion(last=not pending)) is None:
             continue
         assert len(found.text.encode()) <= PORTION_BYTES
         if lost and lost.pop():
@@ -296,7 +342,7 @@ LOST = "[{} bytes were not kept, because the log grew faster than it could be se
 def sent_of(log: RunLog) -> list[str]:
     """Send everything that waits. Return the text of each portion."""
     texts = dict[int, str]()
-    while (found := log.portion()) is not None:
+    while (found := log.portion(last=True)) is not None:
         texts[found.number] = found.text
         log.stored()
     return list(texts.values())

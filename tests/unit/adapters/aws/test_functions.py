@@ -246,6 +246,23 @@ def test_functions_broken_chunks_are_a_failed_connection(clients_of, clock, tail
     assert outcome == Failed("function report could not be reached (ConnectionClosedError)", code="connection")
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"Content-Length: 9\r\nContent-Length: 2",
+        b"Content-Length: +2",
+        b"Content-Length: " + b"1" * 5000,
+        b"Transfer-Encoding: gzip\r\nContent-Length: 2",
+    ],
+    ids=["different lengths", "sign", "too long", "coding"],
+)
+def test_functions_response_of_uncertain_length_is_a_failed_connection(clients_of, clock, headers) -> None:
+    with http_target(writing(b"HTTP/1.1 200 OK\r\n" + headers + b"\r\n\r\n{}")) as server:
+        outcome = outcome_of(clients_of(server), clock)
+        assert len(server.seen) == 1
+    assert outcome == Failed("function report could not be reached (ConnectionClosedError)", code="connection")
+
+
 def test_functions_result_over_256_kb_is_truncated(clients_of, clock) -> None:
     with http_target(function(b'"' + b"x" * 400_000 + b'"')) as server:
         outcome = outcome_of(clients_of(server), clock)

@@ -335,6 +335,9 @@ UNUSUAL: dict[str, Behaviour] = {
     ),
     "no length": writing(b'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{"Item":{}}'),
     "interim": writing(b'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n{"Item":{}}'),
+    "lengths": writing(
+        b'HTTP/1.1 200 OK\r\nContent-Length: 11\r\nConnection: close\r\nContent-Length: 11\r\n\r\n{"Item":{}}'
+    ),
     "older version": writing(b'HTTP/1.0 200 OK\r\nContent-Length: 11\r\n\r\n{"Item":{}}'),
 }
 
@@ -569,6 +572,19 @@ def test_transport_does_not_repeat_a_non_repeatable_request_on_a_kept_connection
         with pytest.raises(NoAnswerError):
             client.get_item(**ASKED)
         assert len(server.seen) == 2
+
+
+def test_transport_does_not_keep_a_connection_with_further_data_in_the_last_tls_record(tmp_path: Path) -> None:
+    authority = Authority()
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
+    forged = b'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n{"a": 1}'
+    behaviour = then(writing(answer, b"{}" + forged), answering(200, b"{}"))
+    with http_target(behaviour, authority.server("127.0.0.1", tmp_path), keeps=True) as server:
+        transport = transport_to(server)
+        transport.connections.trust = authority.trusted
+        with closing(transport.connections):
+            assert [transport.ask("GetItem", ASKED) for _ in range(2)] == [{}, {}]
+        assert server.connections == 2
 
 
 # Where requests go.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 from urllib.parse import parse_qs, quote_plus
 
 import orjson
@@ -20,6 +22,7 @@ from tests.support.calls import a_call
 from tests.support.http_target import HttpTargetServer, Seen, documents, http_target
 from tests.support.secrets import InMemorySecrets
 from tests.support.varied import varied
+from tests.support.waiting import PATIENCE_SECONDS
 
 SECRET = "client secret/+:"
 TOKENS = ["first-token", "second-token", "third-token"]
@@ -245,6 +248,30 @@ def test_http_auth_oauth_rejects_authorization_server_at_private_address(clock, 
     assert isinstance(outcome, Failed)
     assert (outcome.code, outcome.retryable) == ("token_refused", False)
     assert server.seen == []
+
+
+def test_http_auth_oauth_deadline_of_a_call_does_not_end_the_token_request_for_others(http, site, server):
+    issue, going = Event(), Event()
+
+    def slow(seen: Seen) -> tuple[int, object]:
+        if seen.path == "/token":
+            going.set()
+            issue.wait(PATIENCE_SECONDS)
+        return site.answer(seen)
+
+    server.behaviour = documents(slow)
+    target = oauth(server)
+    with ThreadPoolExecutor(2) as pool:
+        short = pool.submit(http.call, a_call(target, timeout_seconds=0.3), target)
+        assert going.wait(PATIENCE_SECONDS)
+        long = pool.submit(http.call, a_call(target, timeout_seconds=PATIENCE_SECONDS), target)
+        late = short.result()
+        issue.set()
+        outcome = long.result()
+    assert isinstance(late, Failed)
+    assert (late.code, late.retryable) == ("token_unavailable", True)
+    assert isinstance(outcome, Returned)
+    assert site.issued == 1
 
 
 def test_http_auth_reports_missing_secret(http, server):

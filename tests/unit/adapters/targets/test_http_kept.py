@@ -185,6 +185,50 @@ def test_kept_connections_have_read_exactly_one_response(serve, behaviour):
         assert calls.server.connections == 2
 
 
+def test_kept_connections_have_no_further_data_in_the_last_tls_record(serve):
+    """The response fills the buffer of the reader (8 KB), and the next one is in the same TLS record."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
+    size = 8192 - len(head % 8000)  # as long as the final head
+    forged = b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n"
+    with serve(in_turn(writing(head % size + b"x" * size + forged), answering(200))) as calls:
+        assert calls.call().result["body"] == "x" * size
+        assert calls.call() == OK
+        assert calls.server.connections == 2
+
+
+UNCLEAR = "HTTP/1.1 200 OK\r\n{}\r\n\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ("Transfer-Encoding: chunked\r\nContent-Length: 5", None),
+        ("Transfer-Encoding: chunked\r\nContent-Length: 5\r\nContent-Length: 9", None),
+        ("Content-Length: 5\r\nContent-Length: 5", None),
+        ("Content-Length: 5, 5", None),
+        ("Content-Length: 5\r\nContent-Length: 9", "connection"),
+        ("Content-Length: 5, 9", "connection"),
+        ("Content-Length: +5", "connection"),
+        ("Content-Length: 1_0", "connection"),
+        ("Content-Length: -5", "connection"),
+        ("Content-Length:", "connection"),
+        ("Content-Length: " + "1" * 5000, "connection"),
+        ("Transfer-Encoding: gzip, chunked", "connection"),
+        ("Transfer-Encoding: gzip\r\nContent-Length: 5", "connection"),
+        ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "connection"),
+        ("Transfer-Encoding: \x0bchunked\r\nContent-Length: 5", "connection"),
+    ],
+)
+def test_kept_connections_have_read_a_response_whose_length_is_certain(serve, headers, code):
+    """RFC 9112, section 6.3. The body is `0` and two line breaks, by the length 5 and in chunks."""
+    with serve(in_turn(writing(UNCLEAR.format(headers).encode()), answering(200))) as calls:
+        outcome = calls.call()
+        assert isinstance(outcome, Returned) if code is None else outcome.code == code
+        assert calls.call() == OK
+        certain = code is None and "chunked" not in headers and "," not in headers
+        assert calls.server.connections == (1 if certain else 2)
+
+
 def test_kept_connections_belong_to_one_host(serve):
     with serve(answering(200)) as calls:
         calls.call()

@@ -78,8 +78,19 @@ def test_logs_read_continues_in_a_portion_that_has_grown_and_beside_it() -> None
 
 def test_logs_portion_is_stored_without_callback_tokens() -> None:
     portion = portion_of(2, 1, 1, f"calling with {TOKEN} now")
-    assert (portion.text, portion.accepted) == ("calling with *** now", True)
-    assert portion_of_call(2, str(TOKEN)).text == "***"
+    hidden = "*" * len(str(TOKEN))
+    assert (portion.text, portion.accepted) == (f"calling with {hidden} now", True)
+    assert portion_of_call(2, str(TOKEN)).text == hidden
+
+
+@pytest.mark.parametrize("read", range(len(f"a {TOKEN} ")))
+def test_logs_portion_that_grows_keeps_the_positions_of_the_text_that_was_read(read: int) -> None:
+    whole = f"a {TOKEN} b\n"
+    first, second = (portion_of(2, 1, 1, text).text for text in (whole[:read], whole))
+    printed = first + second[len(first) :]
+    assert len(printed) == len(whole)
+    assert printed.endswith(" b\n")
+    assert str(TOKEN) not in printed
 
 
 def test_logs_full_log_ends_with_a_line_that_says_so() -> None:

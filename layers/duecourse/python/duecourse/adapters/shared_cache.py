@@ -29,7 +29,8 @@ class _Entry(Generic[Value]):
 @dataclass(slots=True, eq=False)  # not frozen: Python 3.11 fails to create a subscripted class that is frozen
 class SharedCache(Generic[Value]):
     """Caches the `kept` values that were used last. Errors are not cached. Safe to share between threads: concurrent
-    callers for the same key wait for one fetch, so a batch of ten runs sends one request.
+    callers for the same key wait for one fetch, so a batch of ten runs sends one request. A fetch must not have the
+    deadline of its caller.
 
     After an error `stale_after` of a fetch, a value (but not None) that was fetched less than `stale_seconds` ago is
     returned. Any other error is raised, since it is a defect.

@@ -2,6 +2,9 @@
 
 A portion that is not full is sent again with more text, which replaces it. After a request without a response, the same
 text is sent again, and further text follows in the next portion: a late request can then not replace a longer text.
+
+The API hides callback tokens, but cannot recognize one that two portions divide. So no portion ends within a token:
+what may be the beginning of one waits for further text, or for the end of the log.
 """
 
 from __future__ import annotations
@@ -16,6 +19,10 @@ MAX_WAITING_BYTES = 1024 * 1024
 """The maximum size of the text that waits to be sent. Further text is lost until a portion was sent."""
 MAX_DELIVERIES = 10
 """The API's limit for the number of deliveries of a message."""
+
+_TOKEN_BYTES = len("dc1.") + 64 + len(".") + 9 + len(".") + 64
+_OPEN_TOKEN = re.compile(rb"d(c(1(\.[A-Za-z0-9_.-]*)?)?)?\Z")
+"""At the end of a text: a callback token or its beginning, of at most _TOKEN_BYTES."""
 
 _CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters without a meaning in a log. JSON needs six bytes for most of them, and the API rejects some."""
@@ -67,13 +74,15 @@ class RunLog:
         with self._lock:
             return not self._ended and len(self._waiting) >= PORTION_BYTES
 
-    def portion(self) -> LogPortion | None:
-        """Return what to send next; None if everything was sent."""
+    def portion(self, *, last: bool = False) -> LogPortion | None:
+        """Return what to send next; None if there is nothing. What may be the beginning of a callback token is held
+        back, unless the text that waits is the `last`.
+        """
         with self._lock:
             if self._ended:
                 return None
             if not self._repeats:
-                self._fill()
+                self._fill(last=last)
             return None if self._sent else LogPortion(self._number, self._current.decode())
 
     def stored(self) -> None:
@@ -93,13 +102,14 @@ class RunLog:
         with self._lock:
             self._ended = True
 
-    def _fill(self) -> None:
+    def _fill(self, *, last: bool) -> None:
         self._note_lost()
         room = PORTION_BYTES - len(self._current)
-        if self._waiting and self._sent and len(_beginning(self._waiting, room)) == 0:
+        taken = _whole(self._waiting, room, last=last)
+        if not taken and self._sent and len(self._waiting) > room:
             self._next()
-            room = PORTION_BYTES
-        if taken := _beginning(self._waiting, room):
+            taken = _whole(self._waiting, PORTION_BYTES, last=last)
+        if taken:
             self._current += taken
             del self._waiting[: len(taken)]
             self._sent = False
@@ -113,6 +123,15 @@ class RunLog:
                 f"[{self._lost} bytes were not kept, because the log grew faster than it could be sent]\n".encode()
             )
             self._lost = 0
+
+
+def _whole(data: bytearray, most: int, *, last: bool) -> bytes:
+    """Return the beginning of a text that does not end within a callback token. A `last` text may end anywhere."""
+    begun = _beginning(data, most)
+    if last and len(begun) == len(data):
+        return begun
+    open_token = _OPEN_TOKEN.search(begun, max(0, len(begun) - _TOKEN_BYTES))
+    return begun if open_token is None else begun[: open_token.start()]
 
 
 def _beginning(data: bytes | bytearray, most: int) -> bytes:

@@ -102,7 +102,7 @@ class LogSender:
         """Send the next portion of the log. Return whether the API has responded as expected."""
         with self._sending:
             logged, token = self._run.logged, self._run.token
-            if token is None or (portion := logged.portion()) is None:
+            if token is None or (portion := logged.portion(last=self._done.is_set())) is None:
                 return True
             try:
                 answer = self._client.append_run_log(

@@ -67,13 +67,17 @@ class _Whole(io.RawIOBase):
 
 def by_http_client(peer: Timed, most: int) -> tuple[int, dict[str, str], bytes]:
     """Return status, headers (their names in lower case) and body of a response of which only the head was read: in
-    chunks, without a length, or after an interim response. Raises OSError, also for a body of more than `most` bytes.
+    chunks, without a length, or after an interim response. Raises OSError, also for an invalid length or a body of more
+    than `most` bytes.
     """
     from http.client import HTTPException, HTTPResponse
+
+    from duecourse.adapters.framing import check_framing
 
     response = HTTPResponse(cast("Any", peer), method="POST")
     try:
         response.begin()
+        check_framing(response)
         body = response.read(most)
         complete = not response.length and not response.read(1)
     except (HTTPException, ValueError) as problem:

@@ -67,6 +67,7 @@ _QUERY_MODE = {"sqs": (("x-amzn-query-mode", "true"),)}
 
 _CHUNK = 65_536
 _MOST_HEAD = 65_536
+_LENGTH_DIGITS = 15
 _MOST_BODY = 64 * 1024 * 1024
 """Larger than DynamoDB's largest response (16 MB)."""
 
@@ -329,7 +330,8 @@ class Connections:
         except BaseException:
             sock.close()
             raise
-        if reusable and len(self._idle) < self.most:
+        surplus = isinstance(sock, ssl.SSLSocket) and sock.pending()  # the rest of the last TLS record
+        if reusable and not surplus and len(self._idle) < self.most:
             self._idle.append((self.now(), sock))
         else:
             sock.close()
@@ -348,7 +350,10 @@ def _read(sock: Any, received: bytes) -> tuple[Response, bool]:
     length, status = headers.get("content-length", ""), status[:3]
     if version != "HTTP/1.1" or not status.isdecimal() or not 200 <= int(status) < 600:
         raise UnusualError(f"the response begins with {status_line[:100]!r}")
-    if "transfer-encoding" in headers or "content-encoding" in headers or not length.isdecimal():
+    sized = length.isdecimal() and len(length) <= _LENGTH_DIGITS
+    if len(headers) < len(lines):  # a header is repeated
+        sized = sized and received[:end].lower().count(b"\r\ncontent-length:") == 1
+    if "transfer-encoding" in headers or "content-encoding" in headers or not sized:
         raise UnusualError("the body of the response is encoded or has no length", refused=400 <= int(status) < 500)
     if int(length) > _MOST_BODY:
         raise UnusualError("the response is too large", refused=400 <= int(status) < 500)

@@ -261,7 +261,7 @@ def append_run_log(api: CallbackApi, request: Request, parameters: Mapping[str, 
     Stores a portion of the log of the current attempt, before the attempt ends. Send a growing portion again under the
     same number until it has 64 KB, and then start the next one: of each delivery, the first 100 portions are stored.
     After that, the log ends with a line that says so, and `stored` is false. Callback tokens in the text are replaced
-    by `***`.
+    by asterisks.
     """
     run_id, token = run_id_in(parameters), _token(request)
     run = api.callbacks.admitted(run_id, token)

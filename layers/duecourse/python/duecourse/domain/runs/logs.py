@@ -33,8 +33,6 @@ CLOSING_LINE = (
     f"[The log of this delivery has reached its limit of {MAX_PORTIONS} portions of 64 KB. The rest was not kept.]\n"
 )
 
-_HIDDEN = "***"
-
 
 class LogSource(StrEnum):
     """Where a portion comes from. CALL: the call of the target, such as the end of a function's log. WORK: the program
@@ -145,8 +143,10 @@ def stored_as(run: Run, portion: Portion) -> tuple[str, bytes]:
 
 
 def without_tokens(text: str) -> str:
-    """Return the text without callback tokens: a reader of a log must not be able to end a run with one."""
-    return TOKEN.sub(_HIDDEN, text)
+    """Return the text with `*` for each character of a callback token: a reader of a log must not be able to end a run
+    with one. The length is unchanged, so a position in a portion stays valid when the portion has grown.
+    """
+    return TOKEN.sub(lambda found: "*" * len(found[0]), text)
 
 
 def without_rest_of_token(text: str) -> str:

@@ -31,6 +31,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from urllib.parse import quote, urlsplit
 
+from duecourse.adapters.framing import LENGTH_DIGITS, UnreadableError, check_framing
 from duecourse.adapters.system import system_trust
 from duecourse.domain.targets.http import not_public
 
@@ -53,7 +54,6 @@ _PLAIN = re.compile(
 _USED = frozenset(
     {"connection", "content-length", "content-type", "retry-after", "transfer-encoding", "x-duecourse-retry"}
 )
-_LENGTH_DIGITS = 15
 _WITHOUT_BODY = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED})
 
 T = TypeVar("T")
@@ -116,8 +116,8 @@ class DeadlineSocket:
 
     @property
     def at_end(self) -> bool:
-        """Whether the response was closed and nothing was received after it."""
-        return self._reader.at_end
+        """Whether the response was closed and nothing was received after it. TLS keeps the rest of its last record."""
+        return self._reader.at_end and not (isinstance(self._sock, ssl.SSLSocket) and self._sock.pending())
 
     def sendall(self, data: bytes) -> None:
         """Send all data before the deadline."""
@@ -139,7 +139,7 @@ class DeadlineSocket:
         if head is None or headers is None or "transfer-encoding" in headers:
             return None
         status, size = int(head[1]), headers.get("content-length", "")
-        if status in _WITHOUT_BODY or not size.isdecimal() or len(size) > _LENGTH_DIGITS:
+        if status in _WITHOUT_BODY or not size.isdecimal() or len(size) > LENGTH_DIGITS:
             return None
         length = int(size)
         self._reader.read(head.end())
@@ -437,10 +437,6 @@ seconds.
 """
 
 
-class UnreadableError(HTTPException):
-    """The response is not valid HTTP, but `http.client` did not raise an HTTPException."""
-
-
 class Response(HTTPResponse):
     """The response class of `http.client` for a peer that may send anything."""
 
@@ -457,6 +453,7 @@ class Response(HTTPResponse):
             for _ in range(_INTERIM_ANSWERS + 1):
                 super().begin()
                 if self.status >= 200 or self.status == HTTPStatus.SWITCHING_PROTOCOLS:
+                    check_framing(self)
                     return
                 self.headers = cast("Any", None)  # `http.client` reads a response only if headers are None
         raise UnreadableError

@@ -313,7 +313,7 @@ class HttpCaller(HttpClient):
                 found = _fetched((auth.secret,), tenant, self.secrets, deadline)
                 return basic_authorization(auth.username, found[auth.secret])
             case OAuth():
-                fetch = partial(self.tokens.get, (tenant, auth), partial(self._token, deadline=deadline))
+                fetch = partial(self.tokens.get, (tenant, auth), self._token)
                 try:
                     return bearer_authorization(with_timeout(deadline, fetch, "token"))
                 except TimeoutError:
@@ -344,13 +344,15 @@ class HttpCaller(HttpClient):
         """Forget the token of a target, which may have been revoked. Return whether it is older than the call."""
         return isinstance(target.auth, OAuth) and self.tokens.drop((call.run.tenant, target.auth), before=began)
 
-    def _token(self, key: tuple[str, OAuth], deadline: Deadline) -> tuple[str, float]:
-        """Return a new access token, and the seconds for which it is cached. Raises RequestError."""
-        tenant, auth = key
+    def _token(self, key: tuple[str, OAuth]) -> tuple[str, float]:
+        """Return a new access token, and the seconds for which it is cached. Other calls wait for it as well, so the
+        deadline of one call does not end the request. Raises RequestError.
+        """
+        (tenant, auth), deadline = key, Deadline(TOKEN_SECONDS)
         secret = _fetched((auth.secret,), tenant, self.secrets, deadline)[auth.secret]
         name = f"POST {auth.token_url}"
         try:
-            answer = self.token_answer(auth, secret, Deadline(min(deadline.left(), TOKEN_SECONDS)))
+            answer = self.token_answer(auth, secret, deadline)
         except (EndpointError, AddressRefusedError) as problem:
             raise RequestError(f"{name}: {problem}", code="token_refused") from None
         except (OSError, HTTPException) as problem:
