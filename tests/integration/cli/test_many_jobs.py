@@ -8,6 +8,8 @@ import pytest
 from tests.integration.api.test_workflows_over_http import Desk
 from tests.integration.cli.conftest import Run
 from tests.support.api import HTTP_TARGET
+from tests.support.tables import Tables
+from tests.support.unreadable import write_by_a_newer_release
 
 SOON = datetime(2099, 11, 30, tzinfo=UTC).timestamp()
 
@@ -28,6 +30,16 @@ def test_bulk_jobs_list_searches_any_part_of_id_or_name_and_shows_the_total(run:
     assert page["total"] == {"matching": 5, "searched": 5, "complete": True}
     assert run("jobs", "list", "--search", "L-4", "-o", "name").stdout == "bill-4\n"
     assert run("jobs", "list", "--search", "nothing").stdout.endswith("0 of 5 jobs\n")
+
+
+def test_bulk_jobs_list_names_the_jobs_that_the_stage_cannot_read(run: Run, tables: Tables) -> None:
+    write_by_a_newer_release(tables, "bill-1")
+    for arguments in ([], ["--limit", "3"]):
+        listed = run("jobs", "list", *arguments).stdout
+        assert "Not listed, because the stage's release cannot read them: bill-1" in listed
+        page = json.loads(run("jobs", "list", "--json", *arguments).stdout)
+        assert page["unreadable"] == ["bill-1"]
+    assert run("jobs", "list", "-o", "name").stdout.split() == ["bill-0", "bill-2", "bill-3", "bill-4"]
 
 
 BY_TAG = ("jobs", "patch", "--tag", "billing")
@@ -122,13 +134,21 @@ def test_bulk_jobs_repeated_pause_of_two_ids_reports_the_jobs_that_keep_their_pa
     first = run(*pause, "2099-12-01T06:00:00Z", "--note", "the bank is down")
     assert first.stdout.startswith("2 jobs are paused\nThe pause ends automatically at 2099-12-01 ")
     again = run(*pause, "2099-12-02T06:00:00Z")
-    assert (again.exit_code, again.stdout) == (0, "no job was changed; 2 jobs were already paused\n")
+    assert (again.exit_code, again.stdout) == (
+        0,
+        "no job was changed; 2 jobs needed no change (already paused, or completed)\n",
+    )
     more = run(*pause, "2099-12-03T06:00:00Z", "bill-2", "bill-2")
-    assert more.stdout.startswith("1 job is paused; 2 jobs were already paused\nThe pause ends ")
+    assert more.stdout.startswith(
+        "1 job is paused; 2 jobs needed no change (already paused, or completed)\nThe pause ends "
+    )
     ends = [desk.api.get(f"/v1/jobs/bill-{number}").json["paused_until"] for number in range(3)]
     assert ends == ["2099-12-01T06:00:00Z", "2099-12-01T06:00:00Z", "2099-12-03T06:00:00Z"]
     assert "2099-12-04" in run("jobs", "pause", "bill-0", "--until", "2099-12-04T06:00:00Z").stdout
-    assert run("jobs", "resume", "bill-3", "bill-4").stdout == "no job was changed; 2 jobs were not paused\n"
+    assert (
+        run("jobs", "resume", "bill-3", "bill-4").stdout
+        == "no job was changed; 2 jobs needed no change (not paused, or completed)\n"
+    )
 
 
 def test_bulk_jobs_repeated_pause_by_a_tag_changes_the_end(run: Run, desk: Desk) -> None:
@@ -154,6 +174,9 @@ def test_bulk_jobs_pause_is_planned_for_all_jobs_and_removed(run: Run, desk: Des
     window = "2099-12-05T22:00:00Z/2099-12-06T02:00:00Z/catch_up"
     assert desk.api.get("/v1/jobs/bill-4").json["planned_pause"] == window
     assert f"planned pause  {window}" in run("jobs", "get", "bill-4").stdout
+    refused = run("jobs", "resume", "--tag", "billing", text="n\n")
+    assert "No job is paused. Remove the planned pauses of all jobs tagged billing?" in refused.stderr
+    assert desk.api.get("/v1/jobs/bill-4").json["planned_pause"] == window
     assert run("jobs", "resume", "--all", "--yes").exit_code == 0
     assert desk.api.get("/v1/jobs/bill-4").json["planned_pause"] is None
 
@@ -186,11 +209,24 @@ def test_bulk_jobs_planned_pause_of_a_job_without_a_schedule_is_not_confirmed(ru
     assert (alone.exit_code, alone.stdout) == (1, "")
     assert "runs only on demand" in alone.stderr
     many = run("jobs", "pause", "--tag", "billing", "--yes", *plan)
-    assert (many.exit_code, "4 jobs are paused" in many.stdout) == (1, True)
-    assert (
-        "1 job could not be changed because of concurrent changes, or because they have no schedule: bill-0"
-        in many.stderr
+    assert (many.exit_code, "the pause of 4 jobs is planned\n" in many.stdout) == (1, True)
+    assert "1 job could not be changed because of concurrent changes, unreadable data, their schedules" in many.stderr
+    assert many.stderr.endswith(" or planned pauses: bill-0; repeat the command\n")
+
+
+def test_bulk_jobs_pause_says_what_changed_for_planned_pauses_and_completed_jobs(run: Run, desk: Desk) -> None:
+    desk.api.clock.set(SOON)
+    assert desk.api.jobs.complete(desk.api.jobs.get("default", "bill-4"), at=SOON)
+    done = run("jobs", "pause", "bill-3", "bill-4")
+    assert (done.exit_code, done.stdout) == (
+        0,
+        "1 job is paused; 1 job needed no change (already paused, or completed)\n",
     )
+    plan = ("jobs", "pause", "bill-0", "bill-1", "--from", "2099-12-05T22:00:00Z", "--for", "4h")
+    assert run(*plan).stdout.startswith("the pause of 2 jobs is planned\nThe pause starts at 2099-12-05 ")
+    assert desk.api.get("/v1/jobs/bill-0").json["state"] == "ACTIVE"
+    again = run(*plan, "bill-4")
+    assert again.stdout == "no job was changed; 3 jobs needed no change (already planned, or completed)\n"
 
 
 def test_bulk_jobs_are_deleted_by_id_or_by_tag_after_a_plan(run: Run, desk: Desk) -> None:

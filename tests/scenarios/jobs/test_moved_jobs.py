@@ -151,6 +151,33 @@ def test_moved_job_with_max_runs_has_the_rest_of_its_runs(scheduler: Scheduler, 
     assert occurrences(scheduler) == [BEGIN + timedelta(minutes=each) for each in range(1, 21)]
 
 
+class EmptyFirst(httpx.BaseTransport):
+    """Sends requests. The first page of a list of queued runs is empty and has a next page: a filtered page examines a
+    bounded number of runs.
+    """
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        query = request.url.params
+        if query.get("state") == "QUEUED" and "cursor" not in query:
+            return httpx.Response(200, json={"items": [], "next_cursor": "next"})
+        request.url = request.url.copy_remove_param("cursor")
+        return self.scheduler.transport.handle_request(request)
+
+
+def test_moved_job_finds_a_delayed_occurrence_behind_an_empty_page(scheduler: Scheduler) -> None:
+    fields = EVERY_MINUTE | {"schedule": "0 * * * *", "spread": {"within_minutes": 30, "offset_minutes": 20}}
+    create(scheduler, **fields)
+    scheduler.advance(minutes=20)
+    document = manifest(**fields | {"spread": {"within_minutes": 30, "offset_minutes": 25}})
+    with Client(scheduler.url, transport=EmptyFirst(scheduler)) as client:
+        (step,) = plan(client, [document])
+        with pytest.raises(FaultsError, match="an occurrence of old is delayed until 2026-03-28T12:20:00Z"):
+            carry_out(client, step)
+
+
 @pytest.mark.extended
 @pytest.mark.parametrize("most", range(REQUESTS))
 @pytest.mark.parametrize("second", range(0, 60, 7))

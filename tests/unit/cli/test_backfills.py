@@ -52,7 +52,7 @@ def test_backfill_is_followed_until_its_runs_have_ended(
 def test_backfill_that_does_not_exist_is_named() -> None:
     with served(answering(facts={**FACTS, "suffix": ".bOther"})) as api:
         result = duecourse(api, "runs", "watch", BACKFILL)
-    said = "duecourse: nightly has no backfill .bQ7; see duecourse jobs history nightly\n"
+    said = "duecourse: nightly has no backfill .bQ7 among its last 500 changes; see duecourse jobs history nightly\n"
     assert (result.exit_code, result.stderr) == (1, said)
 
 

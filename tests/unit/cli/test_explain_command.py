@@ -242,7 +242,36 @@ def test_cli_upcoming_shows_the_runs_of_each_job() -> None:
     assert [line.split() for line in lines[:3]] == [["job", "runs"], ["hourly", "1,260"], ["nightly", "3"]]
     assert lines[3].startswith("1,263 runs until ")
     assert shown["items"] == [{"job": "hourly", "runs": 1260}, {"job": "nightly", "runs": 3}]
+    assert (shown["runs"], shown["not_named"]) == (1263, 0)
     assert "--hot and --by-job cannot be combined" in both.stderr
+
+
+def test_cli_upcoming_by_job_counts_the_runs_of_jobs_that_the_api_does_not_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = bucket("2026-11-22T19:00:00Z", **{f"j{number:04}": 24 for number in range(1000)})
+    monkeypatch.setitem(PAGES, "", [{**page, "runs": 28_800}])
+    monkeypatch.setitem(PAGES, "2", [])
+    with served(UpcomingStage()) as api:
+        told = duecourse(api, "upcoming", "--by-job", TZ="UTC")
+        shown = json.loads(duecourse(api, "upcoming", "--by-job", "--json").stdout)
+    more, total = told.stdout.splitlines()[-2:]
+    assert more == "4,800 more runs, of jobs that are not named: the API names 1,000 jobs on each page"
+    assert total.startswith("28,800 runs until ")
+    assert total.endswith(", 1 of them delayed (duecourse runs list --state QUEUED)")
+    assert told.stderr.splitlines() == [
+        "2 jobs are late (a run is due and not enqueued yet): late, late2",
+        "11 jobs do not fire (their cursor cannot be read): broken, ...",
+    ]
+    assert len(shown.pop("items")) == 1000
+    assert shown == {
+        "runs": 28_800,
+        "not_named": 4800,
+        "delayed_runs": [{"id": "remind.1", "job": "remind", "due": "2026-11-22T19:30:00Z"}],
+        "next_cursor": None,
+        "late": 2,
+        "uncounted": 11,
+    }
 
 
 def test_cli_upcoming_reports_an_invalid_step() -> None:
@@ -745,6 +774,23 @@ def test_cli_workflow_watch_follows_the_most_recently_started_run() -> None:
 
     assert asked(answer, "workflows", "watch", "nightly").exit_code == 0
     assert paths[-1].endswith(".m3")
+
+
+def test_cli_watch_finds_the_newest_started_run_behind_many_queued_ones() -> None:
+    queued = [{**RUN, "state": "QUEUED"}] * 20
+    asked_of: list[tuple[str, str | None]] = []
+
+    def answer(path: str, query: Mapping[str, str]) -> object:
+        asked_of.append((path, query.get("state")))
+        if not path.endswith("/runs"):
+            return of_run("SUCCEEDED", path)
+        if "cursor" in query:
+            return {"items": [RUN], "next_cursor": None}
+        return {"items": [] if "state" in query else queued, "next_cursor": "2"}
+
+    assert asked(answer, "workflows", "watch", "nightly").exit_code == 0
+    states = "RUNNING,WAITING,RETRYING,SUCCEEDED,DEAD,CANCELLED"
+    assert [state for path, state in asked_of if path.endswith("/runs")] == [None, states, states]
 
 
 def test_cli_watch_waits_for_the_start_of_a_queued_run() -> None:

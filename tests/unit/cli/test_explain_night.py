@@ -6,6 +6,7 @@ The night is relative to the clock of this machine, so the stage's clock is ther
 import json
 from datetime import UTC, datetime, timedelta
 
+from duecourse.cli.commands.explain import night_document
 from duecourse.cli.night import MAX_GROUPS, MAX_OCCURRENCES, Night, explain_night
 from duecourse.cli.when import last_night
 from duecourse.client import Client
@@ -133,6 +134,9 @@ def test_explain_night_what_is_left_out_is_said() -> None:
     night, _ = stage.explained(most=250)
     assert told(night) == [("18:00", "22:09", 250, "fired")]
     assert night.left_out == EVENING + timedelta(minutes=250)
+    assert night_document(night).get("left_out") == "2026-11-20T22:10:00Z"
+    whole, _ = stage.explained()
+    assert "left_out" not in night_document(whole)
 
 
 def test_explain_night_command_says_the_range_the_number_and_the_reason() -> None:

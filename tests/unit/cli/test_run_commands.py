@@ -6,7 +6,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -42,6 +42,7 @@ DIED_BEFORE = {"items": [{**RUN, "finished_at": "2026-11-20T03:01:00.000Z"}], "n
 
 
 ENDED = {**OPERATION, "state": "SUCCEEDED", "done": 3, "refused": 1, "skipped": {"job_deleted": 1}}
+REFUSED_RUNS = "2 could not be {} (1 job deleted, 1 refused)"
 
 ASKED: list[tuple[str, str, Any]] = []
 """Method, path and body of each request."""
@@ -216,6 +217,18 @@ def test_run_commands_cancel_several_runs(server, asked):
     assert [path for _, path, _ in asked] == ["/v1/runs/waiting/cancel", "/v1/runs/other/cancel"]
 
 
+def test_run_commands_redrive_the_run_of_a_job_that_died_last_behind_an_empty_page():
+    pages = {None: {"items": [], "next_cursor": "2"}, "2": {"items": [RUN], "next_cursor": None}}
+
+    def answer(path, query):
+        redriven = {"run": RUN, "accepted": "redrive"}
+        return pages[query.get("cursor")] if path == "/v1/dead-letters" else redriven
+
+    with served(answer) as api:
+        done = told_at(api, "runs", "redrive", "nightly")
+    assert (done.stdout, done.stderr) == (f"{RUN['id']} was DEAD; its redrive was requested\n", "")
+
+
 def test_run_commands_redrive_the_run_of_a_job_that_died_last():
     redriven = {"run": RUN, "accepted": "redrive"}
 
@@ -249,18 +262,26 @@ def test_run_commands_show_the_number_of_runs_and_confirm_before_cancelling(serv
 
 def test_run_commands_cancel_many_runs_in_an_operation(server, asked):
     result = duecourse(server, "runs", "cancel", "--job", "nightly", "--state", "WAITING", "--state", "QUEUED", "--yes")
-    assert result.stdout == "the cancellation of 3 runs was requested, 2 could not be cancelled; repeat the command\n"
+    assert (
+        result.stdout
+        == "the cancellation of 3 runs was requested, " + REFUSED_RUNS.format("cancelled") + "; repeat the command\n"
+    )
     body = {"kind": "cancel", "state": ["QUEUED", "WAITING"], "job_id": "nightly"}
     assert asked == [("POST", "/v1/operations", body)]
     result = duecourse(server, "runs", "cancel", "--job", "nightly", "--json", "--yes")
-    assert json.loads(result.stdout) == {"operation": "op-1", "cancelled": 3, "refused": 2}
+    assert json.loads(result.stdout) == {
+        "operation": "op-1",
+        "cancelled": 3,
+        "refused": 2,
+        "skipped": {"job_deleted": 1},
+    }
 
 
 def test_run_commands_count_the_runs_to_cancel_in_a_dry_run(server, asked):
     counted = duecourse(server, "runs", "cancel", "--job", "nightly", "--dry-run").stdout
     assert counted == "4 QUEUED, 4 RETRYING, 4 WAITING runs would be cancelled\n"
     as_json = duecourse(server, "runs", "cancel", "--job", "nightly", "--state", "QUEUED", "--dry-run", "--json").stdout
-    assert json.loads(as_json) == {"would_cancel": {"QUEUED": 4}}
+    assert json.loads(as_json) == {"would_cancel": {"QUEUED": 4}, "more": False, "skipped": {}}
     assert {path for _, path, _ in asked} == {"/v1/operations/estimate"}
 
 
@@ -421,13 +442,13 @@ def test_run_commands_reject_an_invalid_instant_before_counting_dead_letters(ser
 @pytest.mark.parametrize("command", [("dead-letters", "redrive"), ("runs", "redrive", "--state", "dead")])
 def test_run_commands_redrive_dead_letters_in_an_operation(server, asked, command):
     result = duecourse(server, *command, "--job", "nightly", "--yes")
-    assert result.stdout == "3 redriven, 2 could not be redriven\n"
+    assert result.stdout == "3 redriven, " + REFUSED_RUNS.format("redriven") + "\n"
     assert asked == [("POST", "/v1/operations", {"kind": "redrive", "job_id": "nightly"})]
 
 
 def test_run_commands_discard_dead_letters_in_an_operation_with_a_note(server, asked):
     result = duecourse(server, "dead-letters", "discard", "--job", "nightly", "--note", "an outage", "--yes")
-    assert result.stdout == "3 discarded, 2 could not be discarded\n"
+    assert result.stdout == "3 discarded, " + REFUSED_RUNS.format("discarded") + "\n"
     assert asked == [("POST", "/v1/operations", {"kind": "discard", "job_id": "nightly", "note": "an outage"})]
 
 
@@ -437,23 +458,138 @@ def test_run_commands_discard_dead_letters_counts_and_confirms_first(server, ask
     assert json.loads(duecourse(server, "dead-letters", "discard", "--dry-run", "--json").stdout) == {
         "would_discard": 4,
         "more": False,
+        "skipped": {},
     }
     refused = duecourse(server, "dead-letters", "discard", text="n\n")
     assert "Discard 4 dead runs of ALL jobs?" in refused.stderr
     assert {path for _, path, *_ in asked} == {"/v1/operations/estimate"}
     done = duecourse(server, "dead-letters", "discard", "--json", text="y\n")
-    assert json.loads(done.stdout) == {"operation": "op-1", "discarded": 3, "refused": 2, "more": False}
+    counts = {"discarded": 3, "refused": 2, "skipped": {"job_deleted": 1}, "more": False}
+    assert json.loads(done.stdout) == {"operation": "op-1", **counts}
 
 
 def test_run_commands_redrive_dead_letters_only_up_to_the_limit_and_name_the_rest(server, asked):
     result = duecourse(server, "dead-letters", "redrive", "--limit", "2", "--pace", "5/s", "--yes")
-    assert result.stdout == "3 redriven, 2 could not be redriven; no more dead runs are left\n"
+    assert result.stdout == f"3 redriven, {REFUSED_RUNS.format('redriven')}; no more dead runs are left\n"
     assert asked[-1] == ("POST", "/v1/operations", {"kind": "redrive", "limit": 2, "expected": 2, "per_minute": 300})
 
 
 def test_run_commands_print_only_json_on_standard_output_when_redriving_with_json(server):
     result = duecourse(server, "dead-letters", "redrive", "--json", text="y\n")
-    assert json.loads(result.stdout) == {"operation": "op-1", "redriven": 3, "refused": 2, "more": False}
+    counts = {"redriven": 3, "refused": 2, "skipped": {"job_deleted": 1}, "more": False}
+    assert json.loads(result.stdout) == {"operation": "op-1", **counts}
+
+
+SOME: Mapping[str, Any] = {"runs": 0, "skipped": {}, "more": True}
+SKIPPED: Mapping[str, Any] = {"runs": 0, "skipped": {"job_deleted": 3}, "more": False}
+
+
+@pytest.mark.parametrize(
+    ("command", "asks"),
+    [
+        (("dead-letters", "redrive"), "Redrive at least 0 dead runs of ALL jobs with the error disk?"),
+        (("dead-letters", "discard"), "Discard at least 0 dead runs of ALL jobs with the error disk?"),
+        (("runs", "cancel", "--state", "WAITING"), "Cancel at least 0 WAITING runs of ALL jobs with the error disk?"),
+    ],
+)
+def test_run_commands_continue_if_not_all_runs_were_counted(command, asks):
+    ended = {**ENDED, "done": 50}
+    with served(lambda path, _query: SOME if path == "/v1/operations/estimate" else ended) as api:
+        refused = told_at(api, *command, "--error", "disk", text="n\n")
+        done = told_at(api, *command, "--error", "disk", text="y\n")
+    assert (asks in refused.stderr, refused.exit_code) == (True, 1)
+    assert ("50 " in done.stdout, done.exit_code) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("command", "estimate", "said", "shown"),
+    [
+        (
+            ("runs", "cancel", "--state", "WAITING"),
+            SOME,
+            "at least 0 WAITING runs would be cancelled\n",
+            {"would_cancel": {"WAITING": 0}, "more": True, "skipped": {}},
+        ),
+        (
+            ("runs", "cancel", "--state", "WAITING", "--state", "RETRYING"),
+            SKIPPED,
+            "no runs would be cancelled, 6 could not be cancelled (6 job deleted)\n",
+            {"would_cancel": {"WAITING": 0, "RETRYING": 0}, "more": False, "skipped": {"job_deleted": 6}},
+        ),
+        (
+            ("dead-letters", "redrive"),
+            {**SKIPPED, "runs": 2, "more": True},
+            "at least 2 dead runs would be redriven, 3 could not be redriven (3 job deleted)\n",
+            {"would_redrive": 2, "more": True, "skipped": {"job_deleted": 3}},
+        ),
+        (
+            ("dead-letters", "discard"),
+            SKIPPED,
+            "no dead runs would be discarded, 3 could not be discarded (3 job deleted)\n",
+            {"would_discard": 0, "more": False, "skipped": {"job_deleted": 3}},
+        ),
+    ],
+)
+def test_run_commands_show_what_an_estimate_did_not_count(command, estimate, said, shown):
+    counted = told(estimate, *command, "--job", "nightly", "--dry-run")
+    assert (counted.exit_code, counted.stdout) == (0, said)
+    assert json.loads(told(estimate, *command, "--job", "nightly", "--dry-run", "--json").stdout) == shown
+
+
+def test_run_commands_name_the_reasons_if_no_run_can_be_handled():
+    asked = ("--job", "nightly")
+    assert told(SKIPPED, "dead-letters", "redrive", *asked).stdout == (
+        "0 redriven, 3 could not be redriven (3 job deleted)\n"
+    )
+    assert json.loads(told(SKIPPED, "dead-letters", "redrive", *asked, "--json").stdout) == {
+        "operation": None,
+        "redriven": 0,
+        "refused": 3,
+        "skipped": {"job_deleted": 3},
+        "more": False,
+    }
+    cancel = ("runs", "cancel", *asked, "--state", "WAITING")
+    assert told(SKIPPED, *cancel).stdout == "no runs would be cancelled, 3 could not be cancelled (3 job deleted)\n"
+    none = told({**SKIPPED, "skipped": {}}, *cancel, "--json")
+    assert json.loads(none.stdout) == {"would_cancel": {"WAITING": 0}, "more": False, "skipped": {}}
+
+
+@pytest.mark.parametrize(
+    ("estimate", "ended", "said", "more"),
+    [
+        ({"runs": 9, "more": False}, {"done": 2}, "6 more dead runs are left", True),
+        ({"runs": 9, "more": True}, {"done": 2}, "at least 6 more dead runs are left", True),
+        ({"runs": 0, "more": True}, {"done": 2}, "there may be more dead runs", True),
+        ({"runs": 0, "more": True}, {"done": 1}, "no more dead runs are left", False),
+        ({"runs": 9, "more": True}, {"done": 1, "state": "CANCELLED"}, "at least 7 more dead runs are left", True),
+    ],
+)
+def test_run_commands_redrive_with_a_limit_says_whether_more_may_be_left(estimate, ended, said, more):
+    found, operation = {"skipped": {}, **estimate}, {**ENDED, "skipped": {}, **ended}
+    with served(lambda path, _query: found if path == "/v1/operations/estimate" else operation) as api:
+        result = told_at(api, "dead-letters", "redrive", "--limit", "3", "--yes")
+        shown = told_at(api, "dead-letters", "redrive", "--limit", "3", "--yes", "--json")
+    assert result.stdout.endswith(f"; {said}\n")
+    assert json.loads(shown.stdout)["more"] is more
+
+
+def test_run_commands_of_a_tag_search_all_pages_for_a_job_with_it():
+    pages = {None: {"items": [], "next_cursor": "2"}, "2": {"items": [JOB], "next_cursor": None}}
+    answers = {"/v1/operations/estimate": {**SKIPPED, "skipped": {}}}
+    with served(lambda path, query: answers.get(path, pages.get(query.get("cursor")))) as api:
+        result = told_at(api, "dead-letters", "redrive", "--tag", "billing")
+    assert (result.exit_code, result.stdout) == (0, "0 redriven\n")
+
+
+def test_run_commands_say_that_others_may_stay_paused_if_jobs_cannot_be_listed():
+    def answer(asked: Seen) -> tuple[int, object]:
+        if asked.method == "GET":
+            return 403, {"type": "insufficient-scope", "title": "Forbidden", "detail": "no"}
+        return 200, {"changed": 2, "failed": [], "next_cursor": None}
+
+    with http_target(documents(answer)) as server:
+        result = duecourse(server, "jobs", "resume", "--all", "--yes")
+    assert result.stdout == ("2 jobs are resumed; others may stay paused: duecourse jobs list --state PAUSED\n")
 
 
 @pytest.mark.parametrize(
@@ -479,7 +615,7 @@ def test_run_commands_reject_a_redrive_without_or_with_two_selections(server, as
 )
 def test_run_commands_fail_if_their_operation_does_not_succeed(operation, said):
     result = told(operation, "dead-letters", "redrive", "--yes")
-    assert (result.exit_code, result.stdout) == (1, "3 redriven, 2 could not be redriven\n")
+    assert (result.exit_code, result.stdout) == (1, "3 redriven, " + REFUSED_RUNS.format("redriven") + "\n")
     assert f"duecourse: the operation op-1 is {said}" in result.stderr
 
 
@@ -645,7 +781,10 @@ def test_run_commands_say_nothing_about_others_if_none_stays_paused():
 def test_run_commands_say_that_an_id_may_be_unknown_if_a_job_could_not_be_paused():
     answer = {"changed": 1, "failed": ["gone"], "next_cursor": None}
     result = told(answer, "jobs", "pause", "nightly", "gone", "there")
-    assert (result.exit_code, result.stdout) == (1, "1 job is paused; 1 job was already paused\n")
+    assert (result.exit_code, result.stdout) == (
+        1,
+        "1 job is paused; 1 job needed no change (already paused, or completed)\n",
+    )
     assert result.stderr.endswith("there is no such job: gone; check the ids, or repeat the command\n")
 
 
@@ -654,7 +793,8 @@ def test_run_commands_name_jobs_that_could_not_be_paused():
     result = told(answer, "jobs", "pause", "--all", "--yes")
     assert (result.exit_code, result.stdout) == (1, "1 job is paused\n")
     assert result.stderr == (
-        "duecourse: 2 jobs could not be changed because of concurrent changes: nightly, hourly; repeat the command\n"
+        "duecourse: 2 jobs could not be changed because of concurrent changes, unreadable data, or the end of the "
+        "pause (a shadow job cannot have one): nightly, hourly; repeat the command\n"
     )
 
 
@@ -822,6 +962,17 @@ def test_run_commands_watch_finds_due_runs_behind_enqueued_ones() -> None:
 def test_run_commands_watch_does_not_request_pages_after_a_final_run() -> None:
     source = Runs(*(run("a", seconds, "SUCCEEDED", 1) for seconds in range(50, 0, -10)))
     source.watched("a").poll()
+    assert source.asked == [("a", None)]
+
+
+def test_run_commands_watch_reads_all_pages_of_runs_that_have_ended_since_the_last_poll() -> None:
+    source = Runs(run("a", 0, "DEAD", 1))
+    watcher = source.watched("a")
+    watcher.poll()
+    source.runs_now += [run("a", seconds, "DEAD", 1) for seconds in range(10, 60, 10)]
+    assert [change.run.id for change in watcher.poll()] == ["a.10", "a.20", "a.30", "a.40", "a.50"]
+    source.asked.clear()
+    assert watcher.poll() == ()
     assert source.asked == [("a", None)]
 
 

@@ -8,7 +8,17 @@ from duecourse.checks.check import Check, CheckStatus, exit_status, span
 from duecourse.checks.facts import Shards, Watermarks
 from duecourse.cli.commands.doctor import print_check
 from duecourse.cli.doctor import verdicts
-from duecourse.cli.doctor.facts import Cursors, Due, LastRuns, LastTick, QuarantinedCursor, Skew, Slot, Source
+from duecourse.cli.doctor.facts import (
+    Cursors,
+    Due,
+    LastRuns,
+    LastTick,
+    QuarantinedCursor,
+    Skew,
+    SkippedRuns,
+    Slot,
+    Source,
+)
 
 OLD = 1e6
 OK, WARNING, BAD, UNKNOWN = CheckStatus.OK, CheckStatus.WARNING, CheckStatus.BAD, CheckStatus.UNKNOWN
@@ -123,10 +133,18 @@ def test_doctor_reports_a_quarantined_cursor_with_its_error() -> None:
 
 def test_doctor_jobs_that_skip_many_of_their_runs_are_named_worst_first() -> None:
     found = [LastRuns("acme/rare", 4, 20), LastRuns("acme/often", 5, 20), LastRuns("acme/most", 14, 20)]
-    check = verdicts.skipping(found)
+    check = verdicts.skipping(SkippedRuns(found, 40, complete=True))
     assert check.verdict is WARNING
     assert "acme/most: 14 of the last 20, acme/often: 5 of the last 20" in check.says
-    assert verdicts.skipping(found[:1]).verdict is OK
+    none = verdicts.skipping(SkippedRuns(found[:1], 40, complete=True))
+    assert (none.verdict, none.says) == (OK, "no job has many skipped or merged runs")
+
+
+def test_doctor_says_if_only_some_ended_runs_were_searched_for_skipped_ones() -> None:
+    part = "(of the first 9000 ended runs)"
+    some = verdicts.skipping(SkippedRuns([LastRuns("acme/often", 5, 20)], 9000, complete=False))
+    assert f"were skipped or merged {part}: acme/often" in some.says
+    assert verdicts.skipping(SkippedRuns([], 9000, complete=False)).says.endswith(f"merged runs {part}")
 
 
 def test_doctor_reports_that_a_table_was_read_only_partly() -> None:

@@ -99,5 +99,6 @@ def _started(client: Client, job_id: str, suffix: str) -> Change:
     changes = islice(client.get_job_history(job_id, limit=100), CHANGES)
     found = next((each for each in changes if each.facts.get("suffix") == suffix), None)
     if found is None:
-        raise CliError(plain(f"{job_id} has no backfill {suffix}; see duecourse jobs history {job_id}"))
+        where = f"among its last {CHANGES} changes; see duecourse jobs history {job_id}"
+        raise CliError(plain(f"{job_id} has no backfill {suffix} {where}"))
     return found

@@ -64,6 +64,7 @@ class RunWatcher:
         self._told: dict[str, str] = {}
         self._job_ids = list(job_ids)
         self._seen: dict[str, Run] = {}
+        self._polled: set[str] = set()
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -104,6 +105,7 @@ class RunWatcher:
     def _forget(self, job_id: str) -> None:
         """Remove a job. The ends of its active runs are not reported."""
         self._job_ids.remove(job_id)
+        self._polled.discard(job_id)
         self._told.pop(job_id, None)
         self._seen = {run.id: run for run in self._seen.values() if run.job_id != job_id or run.is_final}
 
@@ -115,12 +117,15 @@ class RunWatcher:
     def _poll_job(self, job_id: str, changes: list[RunStateChange]) -> None:
         """Add the changes page by page. Pages that were read before an error are not reported again."""
         cursor: str | None = None
+        first = job_id not in self._polled
         for _ in range(MAX_PAGES):
             page = self._source.list_runs(job_id, limit=PAGE_SIZE, cursor=cursor)
+            before = [self._seen.get(run.id, run if first else None) for run in page.items]
             changes += [change for run in page.items if (change := self._change(run))]
+            self._polled.add(job_id)
             cursor = page.next_cursor
-            if cursor is None or any(run.is_final for run in page.items):
-                break  # older runs were already final when they were last read
+            if cursor is None or any(run is not None and run.is_final for run in before):
+                break  # older runs were already final when they were last read, or at the first poll
 
     def _change(self, run: Run) -> RunStateChange | None:
         before = self._seen.get(run.id)

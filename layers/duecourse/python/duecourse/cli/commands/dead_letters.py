@@ -9,7 +9,7 @@ from uuid import uuid4
 import click
 
 from duecourse.cli.commands.listing import ChosenRuns, check_tag, print_page, run_filter
-from duecourse.cli.commands.operations import check, followed, unsent
+from duecourse.cli.commands.operations import check, exceptions, followed
 from duecourse.cli.commands.options import answer_options, confirm, connected, list_options, page_options, yes_option
 from duecourse.cli.output.documents import DiscardedRuns, RedrivenRuns, RunsToDiscard, RunsToRedrive
 from duecourse.cli.output.runs import print_dead_letters
@@ -141,7 +141,7 @@ def handle_many(
         if found is None or not found.runs:
             check_tag(client, asked.tag)
         if found is not None and not found.runs and not found.more:
-            _print_done(kind, None, 0, 0, more=False, as_json=as_json)
+            _print_done(kind, None, 0, found.skipped, more=False, as_json=as_json)
             return
         if found is not None and not yes:
             confirm(_question(kind, found, asked, limit))
@@ -155,18 +155,29 @@ def handle_many(
             idempotency_key=str(uuid4()),
         )
         ended = followed(client, made)
-    left = 0 if found is None else found.runs - ended.done - ended.refused
-    more = found is not None and (found.more or left > 0)
-    said = f"; {_more(found, left)}" if found and limit else ""
-    _print_done(kind, ended.id, ended.done, unsent(ended), more=more, as_json=as_json, said=said)
+    handled = ended.done + ended.refused
+    all_found = ended.state == "SUCCEEDED" and (limit is None or handled < limit)
+    left = 0 if found is None or all_found else max(found.runs - handled, 0)
+    uncounted = not all_found and (found is None or found.more)
+    said = f"; {_more(left, uncounted)}" if limit else ""
+    _print_done(
+        kind,
+        ended.id,
+        ended.done,
+        ended.skipped,
+        ended.refused,
+        more=uncounted or left > 0,
+        as_json=as_json,
+        said=said,
+    )
     check(ended)
 
 
-def _more(found: OperationEstimate, left: int) -> str:
-    """Return the number of dead runs that are left."""
-    if found.more:
-        return "there are more dead runs"
-    return f"{left} more dead run{'s are' if left != 1 else ' is'} left" if left > 0 else "no more dead runs are left"
+def _more(left: int, uncounted: bool) -> str:
+    """Return the number of dead runs that are left. `uncounted`: there may be others."""
+    if uncounted:
+        return f"at least {left} more dead runs are left" if left else "there may be more dead runs"
+    return f"{left} more dead run{'s are' if left != 1 else ' is'} left" if left else "no more dead runs are left"
 
 
 def _per_minute(text: str | None) -> int | None:
@@ -188,26 +199,36 @@ def _total(found: OperationEstimate | None, limit: int | None) -> int | None:
 
 
 def _print_done(
-    kind: Kind, operation: str | None, done: int, refused: int, *, more: bool, as_json: bool, said: str = ""
+    kind: Kind,
+    operation: str | None,
+    done: int,
+    skipped: Mapping[str, int],
+    refused: int = 0,
+    *,
+    more: bool,
+    as_json: bool,
+    said: str = "",
 ) -> None:
+    by_reason, unsent = dict(skipped), sum(skipped.values()) + refused
     match kind:
         case _ if not as_json:
-            others = f", {refused} could not be {DONE[kind]}" if refused else ""
-            click.echo(f"{done} {DONE[kind]}{others}{said}")
+            click.echo(f"{done} {DONE[kind]}{exceptions(DONE[kind], skipped, refused)}{said}")
         case "redrive":
-            print_json(RedrivenRuns(operation=operation, redriven=done, refused=refused, more=more))
+            print_json(RedrivenRuns(operation=operation, redriven=done, refused=unsent, skipped=by_reason, more=more))
         case "discard":
-            print_json(DiscardedRuns(operation=operation, discarded=done, refused=refused, more=more))
+            print_json(DiscardedRuns(operation=operation, discarded=done, refused=unsent, skipped=by_reason, more=more))
 
 
 def _print_count(kind: Kind, found: OperationEstimate, as_json: bool) -> None:
+    skipped = dict(found.skipped)
     match kind:
         case _ if not as_json:
-            click.echo(f"{_count(found) or 'no'} dead run{'' if found.runs == 1 else 's'} would be {DONE[kind]}")
+            runs = f"{_count(found) or 'no'} dead run{'' if found.runs == 1 else 's'}"
+            click.echo(f"{runs} would be {DONE[kind]}{exceptions(DONE[kind], skipped)}")
         case "redrive":
-            print_json(RunsToRedrive(would_redrive=found.runs, more=found.more))
+            print_json(RunsToRedrive(would_redrive=found.runs, more=found.more, skipped=skipped))
         case "discard":
-            print_json(RunsToDiscard(would_discard=found.runs, more=found.more))
+            print_json(RunsToDiscard(would_discard=found.runs, more=found.more, skipped=skipped))
 
 
 def _count(found: OperationEstimate) -> str:

@@ -10,7 +10,7 @@ from duecourse.cli.commands.listing import instant_option
 from duecourse.cli.commands.options import answer_options, connected
 from duecourse.cli.due_runs import last_due_run
 from duecourse.cli.night import Group, Night, explain_night
-from duecourse.cli.output.documents import ExplainedGroup, Listed
+from duecourse.cli.output.documents import ExplainedGroup, Listed, utc
 from duecourse.cli.output.values import print_json
 from duecourse.cli.terminal import Command, UsageError, fitted
 from duecourse.cli.when import last_night, moment, zone_of, zoned
@@ -45,7 +45,7 @@ def explain(job_id: str, at: str | None, night: bool, api: str | None, sign: boo
             begin, end = last_night(zone, now)
             found = explain_night(client, job, begin, end)
             if as_json:
-                print_json(Listed(items=[_document(each) for each in found.groups], next_cursor=None))
+                print_json(night_document(found))
             else:
                 _print_night(found, job_id, begin, end, zone)
             return
@@ -104,6 +104,14 @@ def _print_night(night: Night, job_id: str, begin: datetime, end: datetime, zone
         _print(first if each.count == 1 else f"{first} to {last}", each.explained, zone, each.count)
     if night.left_out is not None:
         _say(f"Occurrences from {moment(night.left_out, zone)} are omitted, because there are too many; use --at.")
+
+
+def night_document(night: Night) -> Listed:
+    """Return the explanations of a night, and from when on occurrences are left out."""
+    listed = Listed(items=[_document(each) for each in night.groups], next_cursor=None)
+    if night.left_out is not None:
+        listed["left_out"] = utc(night.left_out)
+    return listed
 
 
 def _document(group: Group) -> dict[str, object]:

@@ -297,7 +297,7 @@ def pause(
             ),
             yes=yes,
             as_json=as_json,
-            because="concurrent changes" if start is None else "concurrent changes, or because they have no schedule",
+            planned=start is not None,
         )
     if end is None or not changed or as_json:
         return
@@ -386,13 +386,14 @@ def _change(
     yes: bool,
     as_json: bool,
     only_bulk: bool = False,
-    because: str = "concurrent changes",
+    planned: bool = False,
 ) -> int:
     """Change the chosen job, several jobs, or the jobs of all pages after a confirmation. Return the number of changed
     jobs; a single job counts as changed.
 
-    With `only_bulk`, only the jobs that were paused with the same choice are changed. Raises UsageError unless there is
-    exactly one choice. Raises CliError if there is no such job, or if some jobs could not be changed (`because`).
+    With `only_bulk`, only the jobs that were paused with the same choice are changed. `planned`: a pause begins later.
+    Raises UsageError unless there is exactly one choice. Raises CliError if there is no such job, or if some jobs could
+    not be changed.
     """
     job_ids, tag, _ = choice
     if sum(map(bool, choice)) != 1:
@@ -404,6 +405,8 @@ def _change(
         count = _count(client, tag, "PAUSED" if action == "resume" else None)
         if count != 0:
             confirm(f"{action.capitalize()} {_chosen(tag, count, only_bulk)}?")
+        elif action == "resume" and _count(client, tag, None, most=1) != 0:
+            confirm(f"No job is paused. Remove the planned pauses of {_chosen(tag, None, only_bulk=False)}?")
     changed, failed = 0, list[str]()
     parts: list[list[str] | None] = [list(job_ids[at : at + IDS]) for at in range(0, len(job_ids), IDS)]
     try:
@@ -415,9 +418,9 @@ def _change(
                     changed, failed, cursor = changed + found.changed, [*failed, *found.failed], found.next_cursor
                     if cursor is None:
                         break
-                    status.update(f"{changed:,} jobs are {action}d …")
+                    status.update(f"{_done(action, f'{changed:,} jobs', 'are', planned=planned)} …")
     except KeyboardInterrupt:
-        done = f"{changed:,} jobs or more are {action}d"
+        done = _done(action, f"{changed:,} jobs or more", "are", planned=planned)
         raise InterruptedCliError(f"interrupted; {done}; repeat the command to continue") from None
     if not changed and not failed and not job_ids and _count(client, tag, None, most=1) == 0:
         jobs = f"no job has the tag {tag}" if tag else "there is no job"
@@ -425,22 +428,38 @@ def _change(
     if as_json:
         print_json(JobsChanged(changed=changed, failed=failed))
     else:
-        others = only_bulk and _count(client, tag, "PAUSED", most=1) != 0
-        rest = f"; others stay paused: {_paused(tag)}" if others else ""
+        others = _count(client, tag, "PAUSED", most=1) if only_bulk else 0
+        rest = "" if others == 0 else f"; others {'may ' if others is None else ''}stay paused: {_paused(tag)}"
         kept = len(job_ids) - changed - len(failed)
         if kept > 0:
-            before = "already paused" if action == "pause" else "not paused"
-            rest = f"; {kept:,} job{' was' if kept == 1 else 's were'} {before}"
-        done = f"{changed:,} job{' is' if changed == 1 else 's are'} {action}d" if changed else "no job was changed"
-        say(f"{done}{rest}")
+            before = "not paused" if action == "resume" else "already planned" if planned else "already paused"
+            rest = f"; {_jobs(kept)} needed no change ({before}, or completed)"
+        done = _done(action, _jobs(changed), "is" if changed == 1 else "are", planned=planned)
+        say(f"{done if changed else 'no job was changed'}{rest}")
     if failed:
-        unchanged = f"{len(failed):,} job{'s' * (len(failed) != 1)}"
-        named, reason, remedy = ", ".join(failed), because, "repeat the command"
+        reason, remedy = _REASONS["plan" if planned else action], "repeat the command"
         if job_ids:
-            reason = f"{because}, or because there is no such job"
-            remedy = "check the ids, or repeat the command"
-        raise CliError(plain(f"{unchanged} could not be changed because of {reason}: {named}; {remedy}"))
+            reason, remedy = f"{reason}, or because there is no such job", "check the ids, or repeat the command"
+        named = ", ".join(failed)
+        raise CliError(plain(f"{_jobs(len(failed))} could not be changed because of {reason}: {named}; {remedy}"))
     return changed
+
+
+_REASONS = {
+    "pause": "concurrent changes, unreadable data, or the end of the pause (a shadow job cannot have one)",
+    "plan": "concurrent changes, unreadable data, their schedules (none, or no occurrence is left) or planned pauses",
+    "resume": "concurrent changes, unreadable data, an invalid schedule, or a shadow job (duecourse shadow promote)",
+}
+"""Why the API may not pause a job, plan its pause or resume it."""
+
+
+def _jobs(count: int) -> str:
+    return f"{count:,} job{'s' * (count != 1)}"
+
+
+def _done(action: Literal["pause", "resume"], jobs: str, verb: str, *, planned: bool) -> str:
+    """Return what a change of many jobs did."""
+    return f"the pause of {jobs} is planned" if planned else f"{jobs} {verb} {action}d"
 
 
 def _count(client: Client, tag: str | None, state: Literal["PAUSED"] | None, most: int | None = None) -> int | None:

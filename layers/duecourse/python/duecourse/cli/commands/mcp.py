@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import click
 
+from duecourse.cli.commands.listing import total_of
 from duecourse.cli.commands.options import api_options, connected
 from duecourse.cli.commands.runs_cancel import STATES
 from duecourse.cli.manifests.difference import JOB_FIELDS, differences, only
@@ -101,7 +102,8 @@ def _reported(tool: Callable[P, Document]) -> Callable[P, Document]:
 
 
 def _page(page: Page[Any]) -> Document:
-    return {"items": [dict(each.document) for each in page.items], "next_cursor": page.next_cursor}
+    total = {} if (counted := total_of(page)) is None else {"total": counted}
+    return {"items": [dict(each.document) for each in page.items], "next_cursor": page.next_cursor, **total}
 
 
 class Reads:
@@ -134,10 +136,12 @@ class Reads:
         limit: int = 20,
         cursor: str | None = None,
     ) -> Document:
-        """List jobs. `search`: a part of the id or name. The total counts the matching jobs."""
-        page = self._client.list_jobs(search=search, tag=tag, state=state, limit=limit, cursor=cursor, total=True)
-        total = {} if page.total is None else {"total": page.total.matching}
-        return _page(page) | total
+        """List jobs. `search`: a part of the id or name. The total counts the matching jobs; it is a lower bound unless
+        it is `complete`.
+        """
+        return _page(
+            self._client.list_jobs(search=search, tag=tag, state=state, limit=limit, cursor=cursor, total=True)
+        )
 
     def get_job(self, job_id: str) -> Document:
         """Read the definition, the state and the next occurrence of a job."""
@@ -157,7 +161,7 @@ class Reads:
 
     def upcoming(self, to: str | None = None, step_seconds: int = 3600, cursor: str | None = None) -> Document:
         """Count the runs of the next hours, with their jobs, and list the delayed runs among them. `to`: an instant
-        within 48 hours (the default).
+        within 48 hours (the default). A page counts some of the jobs: pass its `next_cursor`, and add up the pages.
         """
         return dict(self._client.list_upcoming(to=to, step=step_seconds, cursor=cursor).document)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 import click
 from rich.progress import BarColumn, TextColumn
@@ -102,11 +103,22 @@ def unsent(operation: Operation) -> int:
     return operation.refused + sum(operation.skipped.values())
 
 
+def reasons(skipped: Mapping[str, int], refused: int = 0) -> str:
+    """Return why no command was sent to some runs, with their numbers. Empty if there are no such runs."""
+    counts = {**skipped, "refused": refused}
+    return ", ".join(f"{count} {why.replace('_', ' ')}" for why, count in counts.items() if count)
+
+
+def exceptions(done: str, skipped: Mapping[str, int], refused: int = 0) -> str:
+    """Return the part of a sentence about the runs that could not be `done`. Empty if there are none."""
+    why = reasons(skipped, refused)
+    return f", {sum(skipped.values()) + refused} could not be {done} ({why})" if why else ""
+
+
 def counts_of(operation: Operation) -> str:
     """Return the counts of an operation in words."""
-    reasons = [f"{count} {why.replace('_', ' ')}" for why, count in operation.skipped.items()]
-    reasons += [f"{operation.refused} refused"] if operation.refused else []
-    return f"{operation.done} done" + (f", {', '.join(reasons)}" if reasons else "")
+    why = reasons(operation.skipped, operation.refused)
+    return f"{operation.done} done" + (f", {why}" if why else "")
 
 
 def followed(client: Client, operation: Operation) -> Operation:

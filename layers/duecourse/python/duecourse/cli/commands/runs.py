@@ -297,7 +297,7 @@ def mark_succeeded(run_ids: tuple[str, ...], reason: str, api: str | None, sign:
 
 
 def _died_last(client: Client, job_id: str) -> str:
-    found = client.list_dead_runs(job_id=job_id, limit=2).items
+    found = list(islice(client.list_dead_runs(job_id=job_id, limit=2), 2))
     if not found:
         raise CliError(plain(f"no run of {job_id} is dead; see duecourse runs list {job_id}"))
     if len(found) > 1:

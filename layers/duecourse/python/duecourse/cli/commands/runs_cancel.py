@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, get_args
 from uuid import uuid4
@@ -9,7 +10,7 @@ from uuid import uuid4
 import click
 
 from duecourse.cli.commands.listing import ChosenRuns, RunFilters, check_tag, run_filter, unlisted
-from duecourse.cli.commands.operations import check, followed, unsent
+from duecourse.cli.commands.operations import check, exceptions, followed, unsent
 from duecourse.cli.commands.options import answer_options, confirm, connected, yes_option
 from duecourse.cli.output.documents import CancelledRuns, Listed, RunsToCancel
 from duecourse.cli.output.values import print_json
@@ -71,8 +72,8 @@ def cancel(
             _print_counts(found, omitted, as_json)
             return
         if not yes:
-            if not total:
-                _print_none(omitted)
+            if not total and not any(each.more for each in found.values()):
+                _print_counts(found, omitted, as_json)
                 return
             confirm(f"Cancel {_named(found)} of {asked}?")
         expected = total if not yes and not any(each.more for each in found.values()) else None
@@ -81,10 +82,13 @@ def cancel(
         )
         ended = followed(client, made)
     if as_json:
-        print_json(CancelledRuns(operation=ended.id, cancelled=ended.done, refused=unsent(ended)))
+        print_json(
+            CancelledRuns(operation=ended.id, cancelled=ended.done, refused=unsent(ended), skipped=dict(ended.skipped))
+        )
     else:
-        refused = f", {unsent(ended)} could not be cancelled; repeat the command" if unsent(ended) else ""
-        say(f"the cancellation of {ended.done} run{'s' * (ended.done != 1)} was requested{refused}")
+        others = exceptions("cancelled", ended.skipped, ended.refused)
+        repeat = "; repeat the command" if ended.refused else ""
+        say(f"the cancellation of {ended.done} run{'s' * (ended.done != 1)} was requested{others}{repeat}")
         if omitted is not None:
             click.echo(omitted, err=True)
     check(ended)
@@ -118,21 +122,24 @@ def _estimate(client: Client, state: State, filters: RunFilters) -> OperationEst
 
 def _named(found: Mapping[State, OperationEstimate]) -> str:
     named = ", ".join(
-        f"{'at least ' if each.more else ''}{each.runs} {state}" for state, each in found.items() if each.runs
+        f"{'at least ' if each.more else ''}{each.runs} {state}"
+        for state, each in found.items()
+        if each.runs or each.more
     )
-    return f"{named} run{'s' * (sum(each.runs for each in found.values()) != 1)}"
-
-
-def _print_none(omitted: str | None) -> None:
-    say("No runs match." if omitted is None else f"No listed runs match. {omitted}")
+    return f"{named or 'no'} run{'s' * (sum(each.runs for each in found.values()) != 1)}"
 
 
 def _print_counts(found: Mapping[State, OperationEstimate], omitted: str | None, as_json: bool) -> None:
+    skipped = Counter[str]()
+    for each in found.values():
+        skipped.update(each.skipped)
+    more = any(each.more for each in found.values())
     if as_json:
-        print_json(RunsToCancel(would_cancel={str(state): each.runs for state, each in found.items()}))
-    elif any(each.runs for each in found.values()):
-        say(f"{_named(found)} would be cancelled")
+        counts = {str(state): each.runs for state, each in found.items()}
+        print_json(RunsToCancel(would_cancel=counts, more=more, skipped=dict(skipped)))
+    elif more or skipped or any(each.runs for each in found.values()):
+        say(f"{_named(found)} would be cancelled{exceptions('cancelled', skipped)}")
         if omitted is not None:
             click.echo(omitted, err=True)
     else:
-        _print_none(omitted)
+        say("No runs match." if omitted is None else f"No listed runs match. {omitted}")

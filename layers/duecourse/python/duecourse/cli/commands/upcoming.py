@@ -57,6 +57,16 @@ class Load:
     late: Named = field(default_factory=Named)
     uncounted: Named = field(default_factory=Named)
 
+    def by_job(self) -> list[tuple[str, int]]:
+        """Return the number of runs of each named job, the largest first."""
+        runs = sum(self.jobs.values(), Counter[str]())
+        return sorted(runs.items(), key=lambda each: (-each[1], each[0]))
+
+    def tell(self) -> None:
+        """Print the jobs that are late or do not fire, if there are any."""
+        self.late.tell("jobs are late (a run is due and not enqueued yet)")
+        self.uncounted.tell("jobs do not fire (their cursor cannot be read)")
+
 
 @click.command(cls=Command, example="duecourse upcoming --hours 24 --hot 10")
 @click.option(
@@ -100,24 +110,35 @@ def upcoming(
     largest = min(MOST_NAMED // intervals, MOST_JOBS) if by_job or as_json or output == "wide" else JOBS_SHOWN
     with connected(api, sign) as client:
         load = counted(client, begin, end, seconds, largest)
+    listed = [UpcomingRun(id=run.id, job=run.job_id, due=utc(run.due)) for run in load.delayed]
+    late, uncounted = load.late.count, load.uncounted.count
     if by_job:
-        _print_jobs(load, end, as_json=as_json, wide=output == "wide")
+        total, counts = load.runs.total(), load.by_job()
+        if as_json:
+            by_jobs = UpcomingByJob(
+                items=[JobLoad(job=job, runs=count) for job, count in counts],
+                runs=total,
+                not_named=total - sum(count for _, count in counts),
+                delayed_runs=listed,
+                next_cursor=None,
+                late=late,
+                uncounted=uncounted,
+            )
+            print_json(by_jobs)
+            return
+        _print_jobs(load, counts, wide=output == "wide")
+        _print_total(load, end)
         return
     chosen = sorted(load.runs, key=lambda at: (-load.runs[at], at))[:hot] if hot else sorted(load.runs)
     if as_json:
         items = [
             Interval(at=moment(at).replace(" ", "T"), runs=load.runs[at], jobs=dict(load.jobs[at])) for at in chosen
         ]
-        listed = [UpcomingRun(id=run.id, job=run.job_id, due=utc(run.due)) for run in load.delayed]
-        late, uncounted = load.late.count, load.uncounted.count
         print_json(Upcoming(items=items, delayed_runs=listed, next_cursor=None, late=late, uncounted=uncounted))
         return
     _print(load, chosen, "minute" if hot else "from", wide=output == "wide")
     if not hot:
-        delayed = (
-            f", {len(load.delayed):,} of them delayed (duecourse runs list --state QUEUED)" if load.delayed else ""
-        )
-        say(f"{sum(load.runs.values()):,} runs until {moment(end, local_zone())}{delayed}")
+        _print_total(load, end)
 
 
 def aligned(now: datetime, step: int, zone: tzinfo) -> datetime:
@@ -145,14 +166,17 @@ def counted(client: Client, begin: datetime, end: datetime, step: int, largest: 
             return load
 
 
-def _print_jobs(load: Load, end: datetime, *, as_json: bool, wide: bool) -> None:
-    runs = sum(load.jobs.values(), Counter[str]())
-    most = sorted(runs.items(), key=lambda each: (-each[1], each[0]))
-    if as_json:
-        print_json(UpcomingByJob(items=[JobLoad(job=job, runs=count) for job, count in most], next_cursor=None))
-        return
-    print_table(("job", "runs"), [(job, f"{count:,}") for job, count in most], wide=wide)
-    say(f"{runs.total():,} runs until {moment(end, local_zone())}")
+def _print_jobs(load: Load, counts: list[tuple[str, int]], *, wide: bool) -> None:
+    """Print the number of runs of each named job."""
+    print_table(("job", "runs"), [(job, f"{count:,}") for job, count in counts], wide=wide)
+    if others := load.runs.total() - sum(count for _, count in counts):
+        say(f"{others:,} more runs, of jobs that are not named: the API names {MOST_JOBS:,} jobs on each page")
+    load.tell()
+
+
+def _print_total(load: Load, end: datetime) -> None:
+    delayed = f", {len(load.delayed):,} of them delayed (duecourse runs list --state QUEUED)" if load.delayed else ""
+    say(f"{load.runs.total():,} runs until {moment(end, local_zone())}{delayed}")
 
 
 def _print(load: Load, chosen: list[datetime], begin: str, *, wide: bool) -> None:
@@ -168,8 +192,7 @@ def _print(load: Load, chosen: list[datetime], begin: str, *, wide: bool) -> Non
         colour = "red" if runs == most and len(chosen) > 1 else "cyan"
         rows.append((at, f"{runs:,}", Text(_bar(runs, most), colour), named))
     print_table((begin, "runs", "", "jobs"), rows, wide=wide)
-    load.late.tell("jobs are late (a run is due and not enqueued yet)")
-    load.uncounted.tell("jobs do not fire (their cursor cannot be read)")
+    load.tell()
 
 
 def _bar(part: int, whole: int) -> str:

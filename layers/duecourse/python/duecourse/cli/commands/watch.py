@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, tzinfo
+from itertools import islice
+from typing import get_args
 
 import click
 from rich.console import Console
@@ -15,6 +17,7 @@ from duecourse.cli.output.documents import WatchedBackfill
 from duecourse.cli.output.runs import coming_of, print_run
 from duecourse.cli.output.values import print_json
 from duecourse.cli.output.workflows import print_workflow_run, workflow_run_text
+from duecourse.cli.run_watcher import State
 from duecourse.cli.terminal import CliError, Command, InterruptedCliError, WaitTimeoutError, plain, say
 from duecourse.cli.when import local_zone, moment, zone_of
 from duecourse.client import ApiError, Client
@@ -23,6 +26,11 @@ from duecourse.client.models import Job, SingleRun, WorkflowRun
 POLL_SECONDS = 1.0
 MIN_SECONDS = 2.0
 """The minimum number of seconds between two requests for all runs of a backfill."""
+
+NEWEST = 20
+"""The number of runs among which the one that has started last is searched."""
+
+_BEGUN = tuple(state for state in get_args(State) if state not in ("QUEUED", "SKIPPED"))
 
 timeout_option = click.option(
     "--timeout", type=click.FloatRange(0), help="Stop waiting after this number of seconds (exit code 124)."
@@ -129,7 +137,10 @@ def _newest(client: Client, job_id: str) -> str:
     """Return the id of the run that has started last; a rerun has an older occurrence. Raises CliError if there is
     none.
     """
-    begun = [run for run in client.list_runs(job_id, limit=20).items if run.state not in ("QUEUED", "SKIPPED")]
+    newest = client.list_runs(job_id, limit=NEWEST)
+    begun = [run for run in newest.items if run.state in _BEGUN]
+    if not begun and newest.next_cursor is not None:  # behind the queued runs of a frequent job
+        begun = list(islice(client.list_runs(job_id, state=_BEGUN, limit=NEWEST), NEWEST))
     if not begun:
         remedy = f"start one with duecourse jobs run {job_id}, or watch a new one by its id"
         raise CliError(plain(f"no run of {job_id} has started yet; {remedy}"))

@@ -94,6 +94,17 @@ class LastRuns:
 
 
 @dataclass(frozen=True, slots=True)
+class SkippedRuns:
+    """The last runs of the jobs with the most skipped runs, among the `looked_at` ended runs. `complete`: these are all
+    of the last day.
+    """
+
+    jobs: Sequence[LastRuns]
+    looked_at: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
     """The invocations, errors and throttles of a function in the last hour."""
 

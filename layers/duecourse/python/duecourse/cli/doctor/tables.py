@@ -24,6 +24,7 @@ from duecourse.cli.doctor.facts import (
     LastTick,
     QuarantinedCursor,
     RepairState,
+    SkippedRuns,
     Slot,
 )
 from duecourse.cli.doctor.queues import rule_of
@@ -148,12 +149,13 @@ SKIPPING_JOBS = 10
 """The number of jobs with skipped runs whose last runs are read."""
 
 
-def skipping(stage: Stage) -> list[LastRuns]:
+def skipping(stage: Stage) -> SkippedRuns:
     """Return the last runs of the jobs with the most runs that were skipped within a day, according to the first pages
     of the index of ended runs.
     """
     database, table = stage.clients("dynamodb"), stage.outputs["RunsTable"]
     counts: Counter[str] = Counter()
+    looked_at, complete = 0, False
     start: dict[str, Any] = {}
     for _ in range(MAX_PAGES):
         page = database.scan(
@@ -167,11 +169,13 @@ def skipping(stage: Stage) -> list[LastRuns]:
             **start,
         )
         counts.update(item["PK"]["S"] for item in page["Items"])
-        if "LastEvaluatedKey" not in page:
+        looked_at += page["ScannedCount"]
+        complete = "LastEvaluatedKey" not in page
+        if complete:
             break
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
     most = [partition for partition, count in counts.most_common(SKIPPING_JOBS) if count >= LEFT_OUT]
-    return [_last_runs(database, table, partition) for partition in most]
+    return SkippedRuns([_last_runs(database, table, partition) for partition in most], looked_at, complete)
 
 
 def _last_runs(database: Any, table: str, partition: str) -> LastRuns:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from duecourse.checks.check import Check, CheckStatus, bad, fine, runbook, span, warning
 from duecourse.checks.jobs import LEFT_OUT
 from duecourse.checks.verdicts import ticked
-from duecourse.cli.doctor.facts import ClockRules, Cursors, Due, LastRuns, LastTick, Skew, Source
+from duecourse.cli.doctor.facts import ClockRules, Cursors, Due, LastTick, Skew, SkippedRuns, Source
 
 SKEW_WARNING, SKEW_BAD = 5.0, 240.0
 """The differences between the clocks, in seconds, from which the check is a warning, and bad. AWS rejects a signature
@@ -137,14 +137,15 @@ def cursors(found: Cursors) -> Check:
     )
 
 
-def skipping(found: Sequence[LastRuns]) -> Check:
+def skipping(found: SkippedRuns) -> Check:
     """Check whether many of the last runs of a job were skipped or cover several occurrences."""
-    worst = sorted((each for each in found if each.skipped >= LEFT_OUT), key=lambda each: -each.skipped)
+    part = "" if found.complete else f" (of the first {found.looked_at} ended runs)"
+    worst = sorted((each for each in found.jobs if each.skipped >= LEFT_OUT), key=lambda each: -each.skipped)
     if not worst:
-        return fine("skipped runs", "no job has many skipped or merged runs")
+        return fine("skipped runs", f"no job has many skipped or merged runs{part}")
     named = ", ".join(f"{each.job}: {each.skipped} of the last {each.runs}" for each in worst[:SHOWN])
     return warning(
         "skipped runs",
-        f"jobs whose last runs were skipped or merged: {named}",
+        f"jobs whose last runs were skipped or merged{part}: {named}",
         "read the warnings of each job (duecourse jobs get JOB), and change its interval, overlap or missed",
     )

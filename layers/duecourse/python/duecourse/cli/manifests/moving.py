@@ -142,7 +142,7 @@ def _pending(client: Client, old: Job, after: Job, now: datetime, ask: Patient) 
     if old.spread is None and not old.jitter_seconds:
         return []
     page = ask(partial(client.list_runs, old.id, state="QUEUED", from_=now - DELAY, to=old.next_occurrence))
-    pending = [run for run in page.items if run.due > now]
+    pending = [run for run in page if run.due > now]
     if pending and _delays_differ(old, after):
         found = f"an occurrence of {old.id} is delayed until {_text(pending[0].due)}"
         raise FaultsError([f"{found}; run the command again after that"])

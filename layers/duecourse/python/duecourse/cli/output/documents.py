@@ -27,11 +27,16 @@ class Total(TypedDict):
 
 
 class Listed(TypedDict):
-    """A list of documents of the API."""
+    """A list of documents of the API. `left_out`: `explain --last-night` has omitted the occurrences from this instant
+    on, because there are too many. `complete` and `unreadable` are those of the API's page.
+    """
 
     items: Sequence[Mapping[str, Any]]
     next_cursor: str | None
     total: NotRequired[Total]
+    complete: NotRequired[bool]
+    unreadable: NotRequired[list[str]]
+    left_out: NotRequired[str]
 
 
 class ExplainedGroup(TypedDict):
@@ -237,49 +242,64 @@ class RunGroups(TypedDict):
 
 
 class CancelledRuns(TypedDict):
-    """The document of `runs cancel` for many runs: the operation's id and counts."""
+    """The document of `runs cancel` for many runs: the operation's id and counts. `refused` includes those that were
+    `skipped`, by reason.
+    """
 
     operation: str
     cancelled: int
     refused: int
+    skipped: Mapping[str, int]
 
 
 class RunsToCancel(TypedDict):
-    """The document of `runs cancel --dry-run`: the number of runs by state."""
+    """The document of `runs cancel --dry-run`, and of `runs cancel` if there is nothing to cancel: the number of runs
+    by state. `more`: there may be further runs. `skipped` has the runs that cannot be cancelled, by reason.
+    """
 
     would_cancel: Mapping[str, int]
+    more: bool
+    skipped: Mapping[str, int]
 
 
 class RedrivenRuns(TypedDict):
-    """The document of `dead-letters redrive`: the operation's id (null if there was nothing to redrive) and counts."""
+    """The document of `dead-letters redrive`: the operation's id (null if there was nothing to redrive) and counts.
+    `refused` includes those that were `skipped`, by reason. `more`: there may be further runs.
+    """
 
     operation: str | None
     redriven: int
     refused: int
+    skipped: Mapping[str, int]
     more: bool
 
 
 class RunsToRedrive(TypedDict):
-    """The document of `dead-letters redrive --dry-run`."""
+    """The document of `dead-letters redrive --dry-run`. `more`: there may be further runs. `skipped` has the runs that
+    cannot be redriven, by reason.
+    """
 
     would_redrive: int
     more: bool
+    skipped: Mapping[str, int]
 
 
 class DiscardedRuns(TypedDict):
-    """The document of `dead-letters discard`: the operation's id (null if there was nothing to discard) and counts."""
+    """The document of `dead-letters discard`: as that of `dead-letters redrive`."""
 
     operation: str | None
     discarded: int
     refused: int
+    skipped: Mapping[str, int]
     more: bool
 
 
 class RunsToDiscard(TypedDict):
-    """The document of `dead-letters discard --dry-run`."""
+    """The document of `dead-letters discard --dry-run`: as that of `dead-letters redrive --dry-run`."""
 
     would_discard: int
     more: bool
+    skipped: Mapping[str, int]
 
 
 class Interval(TypedDict):
@@ -316,10 +336,17 @@ class JobLoad(TypedDict):
 
 
 class UpcomingByJob(TypedDict):
-    """The document of `upcoming --by-job`."""
+    """The document of `upcoming --by-job`. `runs` is the number of all runs, and `not_named` of those that no item
+    counts. `late` and `uncounted` are numbers of jobs.
+    """
 
     items: list[JobLoad]
+    runs: int
+    not_named: int
+    delayed_runs: list[UpcomingRun]
     next_cursor: str | None
+    late: int
+    uncounted: int
 
 
 class RehearsedOccurrence(TypedDict):
