@@ -45,12 +45,14 @@ class ItemAnswers:
         return Returned({"of": run.item} if run.job_id == "load" else None)
 
 
-def with_items(world: WorkflowWorld, values: Any, payload: Any = None, report: Any = None) -> ItemAnswers:
-    """Write the jobs of the workflow, and let its targets answer like this."""
+def with_items(
+    world: WorkflowWorld, values: Any, payload: Any = None, report: Any = None, **overlap: Any
+) -> ItemAnswers:
+    """Write the jobs of the workflow, and let its targets answer like this. `overlap`: the rule of the items' job."""
     answers = ItemAnswers(values)
     world.caller.answer = answers
-    for name, own in (("load", payload), ("report", report)):
-        world.add(job("", id=name, overlap=Overlap.ALLOW, workflow="nightly", payload=own))
+    world.add(job("", id="load", workflow="nightly", payload=payload, **({"overlap": Overlap.ALLOW} | overlap)))
+    world.add(job("", id="report", overlap=Overlap.ALLOW, workflow="nightly", payload=report))
     return answers
 
 

@@ -63,12 +63,14 @@ class WorkflowStage(Stage):
         return self.stored.run_store().get("default", job_id, local)
 
     def redrive(self, job_id: str, local: str = INSTANT) -> None:
-        """As the API does it; it refuses once the run is alive again."""
+        """As the API does it; it refuses once the run is alive again. Nor is it repeated once the run is dead again."""
+        before = self.run(job_id, local)
 
         def send() -> None:
             run = self.run(job_id, local)
             assert run is not None
-            if run.state is not D:
+            assert before is not None
+            if run.state is not D or run.attempt != before.attempt:
                 raise NotDeadError(run)
             CommandSender(self.wheel, self.clock, self.randomness).send_one(Redrive(), run)
 
@@ -173,6 +175,13 @@ def _redriven_inner(stage: WorkflowStage) -> None:
     stage.at(700)
 
 
+def _redriven_inner_fails(stage: WorkflowStage) -> None:
+    _failing_nested(stage)
+    stage.steps.failing = frozenset({"copy"})
+    stage.redrive("copy")
+    stage.at(700)
+
+
 def _redriven_nested(stage: WorkflowStage) -> None:
     _failing_nested(stage)
     stage.redrive("load")
@@ -194,6 +203,7 @@ ITEMS = ("list", "load", "report", *(f"load.i{index}" for index in range(2)))
 ITEM_CALLS = {"list": 1, "load": 2, "report": 1}
 NESTED = ("extract", "load", "copy", "index", "report.wnightly")
 NESTED_CALLS = {"extract": 1, "copy": 1, "index": 1, "report": 1}
+NESTED_FAILED = _all(NESTED, copy=D, index=K, load=D, **{"report.wnightly": K}, nightly=D)
 STORIES = (
     WorkflowStory("a chain", _chain, _all(CHAIN), dict.fromkeys(CHAIN, 1)),
     WorkflowStory("a join", _join, _all(DIAMOND), ONCE),
@@ -218,8 +228,15 @@ STORIES = (
     WorkflowStory(
         "a failure in a nested workflow",
         _failing_nested,
-        _all(NESTED, copy=D, index=K, load=D, **{"report.wnightly": K}, nightly=D),
+        NESTED_FAILED,
         NESTED_CALLS | {"index": 0, "report": 0},
+    ),
+    WorkflowStory(
+        "a redriven step of a nested workflow that fails again",
+        _redriven_inner_fails,
+        NESTED_FAILED,
+        NESTED_CALLS | {"copy": 2, "index": 0, "report": 0},
+        after="a failure in a nested workflow",
     ),
     *(
         WorkflowStory(name, again, _all(NESTED), NESTED_CALLS | {"copy": 2}, after="a failure in a nested workflow")
@@ -273,6 +290,9 @@ def _problems(story: WorkflowStory, stage: WorkflowStage) -> Iterable[str]:
     }
     if first != story.ends:
         yield f"ended {first}"
+    whole = stage.run("nightly")
+    if whole is not None and whole.state.final and stage.api.workflow_runs.look(whole).continues:
+        yield "the workflow continues"
     if others != (story.rerun or {}):
         yield f"the rerun ended {others}"
     if len(records) != len(first) + len(others):

@@ -7,6 +7,7 @@ import pytest
 
 from duecourse.domain.runs.rendering import render_document
 from duecourse.domain.targets.targets import Failed, Outcome, Returned
+from duecourse.messages import MessageKind
 from duecourse.ports import Call
 from tests.integration.api.test_workflows_over_http import RUN, Desk, kind
 from tests.support.api import HTTP_TARGET, Answered
@@ -636,3 +637,93 @@ def test_nested_workflow_that_has_succeeded_does_not_continue_after_a_redrive(de
     view = desk.api.get(f"/v1/workflows/load/runs/{LOCAL}").json
     assert [each["state"] for each in view["jobs"]] == ["SUCCEEDED", "SKIPPED"]
     assert (view["counts"]["due"], view["counts"]["waiting"]) == (0, 0)
+
+
+INSIDE = ["load", "copy", "load/copy"]
+
+
+def redriven_inside(desk: Nested, inside: str, *, ended: bool = False, **outer: Any) -> tuple[str, str]:
+    """A step of the dead workflow `load`, an item of the dead step `copy`, or an item of a dead step of `load` is
+    redriven and waits for its callback. The outer run waits for another step, `slow`, or has `ended`. Return the step
+    of the outer run, and the id of the redriven run.
+    """
+    of, waits = inside.partition("/")[0], {"completion": "callback", "completion_seconds": 6000}
+    item = "" if inside == "load" else ".i0"
+    jobs: dict[str, Any] = {"copy": job(**waits) | ({"for_each": "{{workflow.payload.list}}"} if item else {})}
+    if of == "load":
+        inner = {"payload": {"list": [1]}, "jobs": INNER["jobs"] | jobs}
+        assert desk.put(INNER | inner, "/v1/workflows/load").status == 201
+        jobs = {"load": {}}
+    jobs["slow"] = job(**waits)
+    answer = desk.put({"schedule": "1 12 * * *", "payload": {"list": [1]}, "jobs": jobs, **outer})
+    assert answer.status == 201, answer.text
+    desk.answers.failing = {"copy"}
+    desk.world.until(END)
+    if ended:
+        end(desk, f"slow.{LOCAL}")
+    assert desk.states(of, "nightly") == {of: "DEAD", "nightly": "DEAD" if ended else "WAITING"}
+    desk.answers.failing = set()
+    redriven = f"copy.{LOCAL}{item}"
+    assert desk.post(f"/v1/runs/{redriven}/redrive").status == 202
+    assert desk.api.get(f"/v1/runs/{redriven}").json["state"] == "WAITING"
+    return of, redriven
+
+
+def end(desk: Nested, run: str, *, succeeds: bool = True) -> None:
+    """End a run that waits for its callback."""
+    record = desk.world.run_store.get("default", *run.split(".", 1))
+    assert record is not None
+    if succeeds:
+        desk.world.tell(desk.world.about(record, MessageKind.COMPLETE))
+    else:
+        desk.world.tell(desk.world.about(record, MessageKind.FAIL, error="no", code="no", retryable=False))
+    desk.world.until(desk.world.clock.now() + 60)
+
+
+@pytest.mark.parametrize("inside", INSIDE)
+@pytest.mark.parametrize("over", ["CANCELLED", "DEAD", "deleted", "deleted later"])
+def test_nested_workflow_redriven_step_ends_with_the_outer_run(desk: Nested, inside: str, over: str) -> None:
+    of, redriven = redriven_inside(desk, inside, ended=over == "deleted later", deadline_seconds=300)
+    if over == "CANCELLED":
+        assert desk.post(f"/v1/runs/{RUN}/cancel").status == 202
+    if over.startswith("deleted"):
+        assert desk.api.delete("/v1/jobs/nightly").status == 204
+    desk.world.until(END + 400)
+    assert desk.api.get(f"/v1/runs/{redriven}").json["state"] == "CANCELLED"
+    assert desk.states(of, "nightly") == {
+        of: "CANCELLED",
+        "nightly": "DEAD" if over in ("DEAD", "deleted later") else "CANCELLED",
+    }
+    assert desk.answers.calls[f"index.{LOCAL}"] == 0
+    if over == "DEAD":
+        assert desk.post(f"/v1/runs/{RUN}/redrive").status == 202
+        for run in (redriven, f"slow.{LOCAL}"):
+            end(desk, run)
+        assert desk.states(of, "nightly") == {of: "SUCCEEDED", "nightly": "SUCCEEDED"}
+        assert (desk.answers.calls[redriven], desk.answers.calls[f"slow.{LOCAL}"]) == (3, 2)
+
+
+@pytest.mark.parametrize("inside", INSIDE)
+@pytest.mark.parametrize("succeeds", [True, False])
+@pytest.mark.parametrize("ended", [True, False])
+def test_nested_workflow_outer_run_ends_only_after_the_redriven_step(
+    desk: Nested, inside: str, succeeds: bool, ended: bool
+) -> None:
+    of, redriven = redriven_inside(desk, inside, ended=ended)
+    if ended:
+        answer = desk.rerun(of)
+        assert (answer.status, kind(answer)) == (409, "run-not-ended")
+    else:
+        end(desk, f"slow.{LOCAL}")
+        assert desk.states(of, "slow", "nightly") == {of: "DEAD", "slow": "SUCCEEDED", "nightly": "WAITING"}
+        assert desk.world.notices.deaths == []
+    end(desk, redriven, succeeds=succeeds)
+    expected = "SUCCEEDED" if succeeds else "DEAD"
+    assert desk.states(of, "nightly") == {of: expected, "nightly": expected}
+    assert [each.run.run_id for each in desk.world.notices.deaths] == [RUN] * (ended or not succeeds)
+    if not succeeds:
+        assert desk.post(f"/v1/runs/{redriven}/redrive").status == 202
+        assert desk.rerun(of).status == 409
+        end(desk, redriven)
+        assert desk.states(of, "nightly") == {of: "SUCCEEDED", "nightly": "SUCCEEDED"}
+    assert desk.rerun(of).status == 202

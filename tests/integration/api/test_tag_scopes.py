@@ -374,6 +374,7 @@ def starting(*names: str) -> dict[str, Any]:
         ("PUT", "/v1/jobs/ours", BODY | starting("nobody"), "/then/0/job"),
         ("PATCH", "/v1/jobs/ours", starting("theirs"), "/then/0/job"),
         ("PUT", "/v1/workflows/fresh", workflow(tags=[TAG]) | starting("theirs"), "/then/0/job"),
+        ("PUT", "/v1/workflows/fresh", workflow(**starting("theirs")), "/jobs/made/job/then/0/job"),
     ],
 )
 @pytest.mark.parametrize("dry", [False, True])

@@ -267,6 +267,16 @@ def test_workflows_graph_error_names_its_place_and_nothing_is_written(
     assert desk.items() == before
 
 
+def test_workflows_workflow_that_would_start_itself_is_rejected_with_its_other_errors(desk: Desk) -> None:
+    before = desk.items()
+    jobs = {"a": INLINE, "b": INLINE | {"at_once": 2}}
+    answer = desk.put(NIGHTLY | {"jobs": jobs, "then": [{"job": "report"}, {"job": "nightly"}]})
+    assert (answer.status, kind(answer)) == (422, "invalid-workflow")
+    said = "is this job itself; name another job, or use a schedule"
+    assert answer.errors == {"/then/1/job": said, "/jobs/b/at_once": "needs for_each; add it, or remove this field"}
+    assert desk.items() == before
+
+
 @pytest.mark.parametrize("path", ["workflows", "jobs"])
 def test_workflows_and_jobs_with_an_invalid_id_are_not_created(desk: Desk, path: str) -> None:
     answer = desk.put(path=f"/v1/{path}/a%20b")

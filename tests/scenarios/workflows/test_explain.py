@@ -8,6 +8,7 @@ from duecourse.domain.jobs.job import Backoff, Completion, JobState, Overlap, Re
 from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome
+from duecourse.domain.workflows.check import workflow_fields
 from duecourse.ports import Call
 from duecourse.usecases.runs.explain import Explained
 from tests.support.jobs import NOON, job
@@ -174,3 +175,22 @@ def test_workflow_explain_treats_a_job_missing_in_its_workflow_separately(world:
         found = asked(name).found
         assert found.verdict is Verdict.NOT_AN_OCCURRENCE
         assert found.sentence == "The job has no schedule: it runs only on demand."
+
+
+@pytest.mark.parametrize(
+    ("contained", "sentence"),
+    [
+        (False, "The job has no schedule: it runs only on demand."),
+        (True, "It runs in the workflow two. About that run: It runs in the workflow one. "),
+    ],
+)
+def test_workflow_explain_ends_for_workflows_with_the_names_of_each_other(
+    world: WorkflowWorld, asked: Asked, contained: bool, sentence: str
+) -> None:
+    """Two failed requests can leave such names. Two requests at the same time can also store such graphs."""
+    for name, other in (("one", "two"), ("two", "one")):
+        ref = world.workflows.put_graph("default", name, graph_of({other if contained else "own": ()}))
+        world.add(job("", id=name, workflow=other, **workflow_fields(ref.graph)))
+    found = asked("one").found
+    assert found.verdict is Verdict.NOT_AN_OCCURRENCE
+    assert found.sentence.startswith(sentence)

@@ -1,10 +1,12 @@
 """A step with `for_each` runs once for each item of a list that an upstream step has returned."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from duecourse.domain.instants import DAY_SECONDS
+from duecourse.domain.jobs.job import Overlap
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed, Outcome
 from duecourse.ports import Call
@@ -268,6 +270,40 @@ def test_for_each_redriven_items_share_the_places_of_their_own_key(world: Workfl
     world.until(END + 900)
     assert states(world, "load", "report", "nightly") == [S] * 3
     assert [answers.called[name] for name in item_ids(6)] == [2, 2, 4, 1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "overlap",
+    [
+        {"overlap": Overlap.SKIP},
+        {"overlap": Overlap.QUEUE, "queue_limit": 1},
+        {"overlap": Overlap.NEWEST},
+        {"overlap": Overlap.REPLACE},
+    ],
+    ids=["skip", "queue of one", "newest", "replace"],
+)
+def test_for_each_items_of_a_job_that_forbids_overlap_wait_for_each_other(
+    world: WorkflowWorld, overlap: dict[str, Any]
+) -> None:
+    answers = with_items(world, list("abcd"), **overlap)
+    answers.failing = {0, 2}
+    active: list[int] = []
+
+    def counting(call: Call) -> Outcome:
+        world.work()  # meanwhile the others come due
+        found = [item(world, index) for index in range(4)]
+        active.append(sum(run is not None and run.state is RunState.RUNNING for run in found))
+        return answers(call)
+
+    world.caller.answer = counting
+    world.begin(listed_graph(), END)
+    assert states(world, "load", "nightly") == [D, D]
+    answers.failing = set()
+    world.redrive("load")
+    world.until(END + 300)
+    assert states(world, "load", "report", "nightly") == [S] * 3
+    assert [answers.called[name] for name in item_ids(4)] == [2, 1, 2, 1]
+    assert max(active) == 1
 
 
 def test_for_each_redriven_step_that_is_cancelled_stops_the_items_that_wait_for_a_place(world: WorkflowWorld) -> None:

@@ -9,10 +9,15 @@ from duecourse.messages import MessageKind
 from duecourse.testing.faults import around, before, throttled
 from tests.support.jobs import NOON, job
 from tests.support.workflow_world import CHAIN, WorkflowWorld
-from tests.support.workflows import graph_of
+from tests.support.workflows import add_workflow, graph_of
 
 S, D, K, W = RunState.SUCCEEDED, RunState.DEAD, RunState.SKIPPED, RunState.WAITING
 LATER = {"not_before": "0 13 * * *"}
+
+
+def never(world: WorkflowWorld, step: str) -> None:
+    """Write a workflow of this step, without a run."""
+    add_workflow(world, graph_of({step: ()}), schedule="0 0 1 1 *")
 
 
 def test_workflow_timing_failure_is_detected_immediately_although_the_downstream_step_has_its_own_time(
@@ -76,6 +81,7 @@ def test_workflow_timing_paused_step_does_not_start_from_the_wait_queue(world: W
 def test_workflow_timing_redriven_run_of_a_paused_job_in_the_wait_queue_has_few_messages(world: WorkflowWorld) -> None:
     waits = {"completion": Completion.CALLBACK, "completion_seconds": 5000, "retry": RetryPolicy(max_attempts=1)}
     world.add(job("", id="extract", overlap=Overlap.QUEUE, workflow="nightly", **waits))
+    never(world, "extract")
     dead, active = world.run_now("extract"), world.run_now("extract")
     world.until(NOON + 5)
     record = world.run("extract", dead.name.local)
@@ -167,6 +173,7 @@ def test_workflow_timing_separate_run_of_a_paused_step_waits_for_the_resume(
     world: WorkflowWorld, overlap: Overlap
 ) -> None:
     world.add(job("", id="extract", overlap=overlap, workflow="nightly"))
+    never(world, "extract")
     world.office.pause("extract")
     asked = world.run_now("extract")
     world.until(NOON + 900)
@@ -181,6 +188,7 @@ def test_workflow_timing_separate_run_of_a_paused_step_waits_for_the_resume(
 
 def test_workflow_timing_separate_run_in_the_wait_queue_of_a_paused_step_stays_there(world: WorkflowWorld) -> None:
     world.add(job("", id="extract", completion=Completion.CALLBACK, overlap=Overlap.QUEUE, workflow="nightly"))
+    never(world, "extract")
     first = world.run_now("extract")
     world.until(NOON + 10)
     second = world.run_now("extract")
@@ -203,6 +211,7 @@ def test_workflow_timing_run_that_a_pause_kept_from_the_wait_queue_starts_after_
 ) -> None:
     """Its worker recorded that it waits, and failed before it put it in the wait queue."""
     world.add(job("", id="extract", completion=Completion.CALLBACK, overlap=Overlap.QUEUE, workflow="nightly"))
+    never(world, "extract")
     first = world.run_now("extract")
     world.until(NOON + 10)
     world.wait_queues = around(world.wait_queues, enter=throttled(times=1))
@@ -223,8 +232,23 @@ def test_workflow_timing_run_that_a_pause_kept_from_the_wait_queue_starts_after_
     assert world.state("extract", second.name.local) == (W, None)
 
 
+def test_workflow_timing_separate_run_of_a_paused_job_that_only_has_the_name_of_a_workflow_starts(
+    world: WorkflowWorld,
+) -> None:
+    """The request that claimed the job has failed: until a minute after that, the job may still become a step."""
+    world.add(job("", id="extract", overlap=Overlap.ALLOW, workflow="nightly", claimed_at=NOON - 30))
+    never(world, "load")
+    world.office.pause("extract")
+    world.run_now("extract")
+    world.until(NOON + 20)
+    assert world.called() == []
+    world.until(NOON + 60)
+    assert world.called() == ["extract"]
+
+
 def test_workflow_timing_separate_dead_run_of_a_paused_step_is_redriven_after_the_resume(world: WorkflowWorld) -> None:
     world.add(job("", id="extract", overlap=Overlap.ALLOW, workflow="nightly", retry=RetryPolicy(max_attempts=1)))
+    never(world, "extract")
     world.answers.failing = {"extract"}
     asked = world.run_now("extract")
     world.until(NOON + 10)

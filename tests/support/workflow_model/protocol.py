@@ -75,7 +75,7 @@ class Protocol(WorkflowSteps):
         definition: Job = self.workflow
         if message.is_step:
             step = self.steps[self.graph.numbers[message.job_id]]
-            given = as_step(replace(step, state=JobState.PAUSED) if paused else step)
+            given = as_step(replace(step, state=JobState.PAUSED) if paused else step, message)
             assert isinstance(given, Job)
             definition = given
         context = AttemptContext(letter.message_id, "", EARLY + LEASE_SECONDS, int(EARLY))

@@ -829,7 +829,7 @@ class Wiring(Parts[S_co]):
             workflows=ManageWorkflows(self, editing, CancelRuns(self)),
             workflow_runs=workflow_runs,
             reruns=Reruns(self, single),
-            explain=Explain(self, workflow_runs),
+            explain=Explain(self, workflow_runs, membership),
             stats=Stats(self, health, limits, None if settings.prescale_dollars is None else self.prescale_store),
             run_counts=self.run_counts,
             health=health,

@@ -10,7 +10,7 @@ import pytest
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.jobs.job import Job, Lane, NoticeCause, NotifyRule, NotifyTarget
 from duecourse.domain.runs.decision import Readiness
-from duecourse.domain.runs.states import Attempts, Deadlines, Retrying, Run, Running, Succeeded, Waiting
+from duecourse.domain.runs.states import Attempts, Dead, Deadlines, Retrying, Run, Running, Succeeded, Waiting
 from duecourse.domain.workflows.forecast import (
     MAX_RECORDS,
     MIN_SAMPLES,
@@ -132,6 +132,17 @@ def test_forecast_counts_ended_steps_as_they_ended() -> None:
     view = seen(chain("a", "b"), StepOutcomes(succeeded=1), ended("a", BEGIN, BEGIN + 50))
     found = forecast(view, {1: TEN}, None, BEGIN + 60)
     assert ([each.id for each in found.path], found.predicted_end) == (["b"], BEGIN + 660)
+
+
+def test_forecast_counts_steps_that_have_ended_without_a_recorded_end_as_they_ended() -> None:
+    attempts = Attempts(1, BEGIN, BEGIN)
+    failed = Dead(identity("c"), Lane.NORMAL, attempts=attempts, finished_at=BEGIN + 55, reason="not_retryable")
+    steps = (*chain("a", "b").steps, Step(id="c"), Step(id="d", after=("c",)))
+    view = seen(Graph(steps), NO_ENDS, ended("a", BEGIN, BEGIN + 50), failed)
+    found = forecast(view, dict.fromkeys(range(4), TEN), by(700), BEGIN + 60)
+    assert ([each.id for each in found.path], found.predicted_end, found.at_risk) == (["b"], BEGIN + 660, False)
+    assert found.unknown == ()
+    assert remaining(view) == [1, 3]
 
 
 def test_forecast_of_durations_is_the_nearest_rank_of_successes_without_redrives() -> None:

@@ -450,10 +450,10 @@ def end_faults(job: Draft, tasks: Tasks) -> Iterator[FieldFault]:
         yield FieldFault(problem, "/completion")
 
 
-def then_faults(job: Draft) -> Iterator[FieldFault]:
+def then_faults(body: JobBody | WorkflowBody, job_id: str | None) -> Iterator[FieldFault]:
     """Yield the fault of a job that would start itself."""
-    for index, rule in enumerate(job.then):
-        if rule.job == job.id:
+    for index, rule in enumerate(body.model_dump(include={"then"})["then"]):
+        if rule["job"] == job_id:
             yield FieldFault("is this job itself; name another job, or use a schedule", f"/then/{index}/job")
 
 
@@ -492,7 +492,11 @@ def read_job(value: Any, tenant: str, rules: Rules, check_schedule: CheckSchedul
     draft = None
     if body is not None and not faults:
         draft = _draft(body, tenant)
-        for fault in (*rendering_faults(draft, rules.tasks), *end_faults(draft, rules.tasks), *then_faults(draft)):
+        for fault in (
+            *rendering_faults(draft, rules.tasks),
+            *end_faults(draft, rules.tasks),
+            *then_faults(body, body.id),
+        ):
             faults[fault.pointer] = fault
     if draft is None or faults or written.faults:
         faults_by_pointer = {fault.pointer: fault for fault in map(written.placed, faults.values())}
@@ -571,6 +575,8 @@ def _sentence(error: ErrorDetails, place: str, location: tuple[int | str, ...], 
             high = [str(mark.le) for mark in _marks(location, root, Le)]
             return f"must be a number from {low[0]} to {high[0]}" if low and high else error["msg"]
         case "string_too_short":
+            return "must not be empty"
+        case "too_short" if context["field_type"] == "Value":  # a text that was checked already
             return "must not be empty"
         case "string_too_long" | "too_long":
             unit = "characters" if error["type"] == "string_too_long" else "entries"
@@ -687,7 +693,8 @@ def read_workflow(
     inline: dict[str, Draft] = {}
     if isinstance(value, dict):
         of_payload = payload_faults({"payload": value.get("payload"), "target": _TARGET}, faults)
-        for fault in (*schedule_faults(value, faults, check_schedule), *of_payload):
+        of_then = () if body is None else then_faults(body, workflow_id)
+        for fault in (*schedule_faults(value, faults, check_schedule), *of_payload, *of_then):
             faults.setdefault(fault.pointer, fault)
         zone = value.get("timezone", "UTC") if "/timezone" not in faults else "UTC"
         for fault in _item_faults(value):

@@ -252,7 +252,7 @@ def _check_started(api: Api, request: Request, workflow_id: str, draft: Workflow
 
 def _reaches(draft: Draft) -> bool:
     """Return whether a job that is defined with its workflow starts or reports other jobs."""
-    return bool(draft.notify) or isinstance(draft.target, ReportTarget)
+    return bool(draft.notify or draft.then) or isinstance(draft.target, ReportTarget)
 
 
 def _cost(value: Any) -> int:

@@ -18,7 +18,7 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar, assert_never
 
-from duecourse.domain.ids import RunIdentity, RunName
+from duecourse.domain.ids import RunIdentity, RunLike, RunName
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import (
     Completion,
@@ -781,12 +781,15 @@ def carried(transition: Transition, request: StartRequest, context: AttemptConte
     return replace(transition, run=replace(run, expires_at=context.expires_at))
 
 
-def as_step(job: JobSnapshot) -> JobSnapshot:
-    """Return the job with the overlap rule for its runs in a workflow or a backfill. These runs are never skipped
-    because of another run of the job; they enter the wait queue.
+def as_step(job: JobSnapshot, run: RunLike) -> JobSnapshot:
+    """Return the job with the overlap rule for a run in a workflow or a backfill, which waits instead of being skipped.
+    In a workflow, the wait queue has no limit, and items do not replace each other.
     """
-    skips = isinstance(job, Job) and job.overlap.rule.skips
-    return replace(job, overlap=Overlap.QUEUE, queue_limit=None) if skips and isinstance(job, Job) else job
+    if not isinstance(job, Job):
+        return job
+    rule, item = job.overlap.rule, run.name.item is not None
+    waits = rule.skips or (run.is_step and job.queue_limit is not None) or (item and rule.only_newest)
+    return replace(job, overlap=Overlap.QUEUE, queue_limit=None) if waits else job
 
 
 def decide_step_start(
@@ -879,6 +882,8 @@ def decide_evaluated(
             return _alive_workflow(event, job, run, context, now)
         case Dead() if run.reason != STEPS_FAILED:
             return Drop("the workflow's run ended for another reason; only its own redrive continues it")
+        case Dead() if outcome is WorkflowOutcome.FAILED and _is_to_run_again(request, run):
+            return _steps_failed(event, run, context, now)  # the redriven steps are dead again
         case Dead() if outcome is WorkflowOutcome.FAILED and event.error not in (None, run.error):
             named = replace(run, failure=Failure(event.error, run.code), fencing_token=context.fencing_token)
             return Transition(named, run, "other steps of it are dead now")
@@ -933,8 +938,7 @@ def _alive_workflow(
         case WorkflowOutcome.DONE if not isinstance(run, Running) or run.redriven_at is None:
             return carried(succeed(run, event.result, now), event.request, context)
         case WorkflowOutcome.FAILED if isinstance(run, Waiting):
-            failed = replace(run, failure=Failure(event.error or "", "workflow.failed"))
-            return carried(Transition(dead(failed, STEPS_FAILED, now), run, "steps failed"), event.request, context)
+            return _steps_failed(event, run, context, now)
         case WorkflowOutcome.DONE | WorkflowOutcome.FAILED:
             # Its worker may be about to redrive the failed steps, also those that may fail. A worker that died or was
             # rejected before that tries again.
@@ -942,6 +946,13 @@ def _alive_workflow(
             return RetryLater(again, "its steps are being started")
         case other:
             assert_never(other)
+
+
+def _steps_failed(event: Evaluated, run: Waiting | Dead, context: AttemptContext, now: float) -> Transition:
+    turn = event.request.turn
+    in_round = run.round if turn is None else turn.round
+    failed = replace(run, failure=Failure(event.error or "", "workflow.failed"), round=in_round)
+    return carried(Transition(dead(failed, STEPS_FAILED, now), run, "steps failed"), event.request, context)
 
 
 def decide_dead_lettered(
@@ -1167,11 +1178,19 @@ def becomes(run: Run, state: Callable[Concatenate[RunIdentity, Lane, Fields], An
     return partial(state, **{name: getattr(run, name) for name in _CARRIED[state]})
 
 
-def queued(run: Running, now: float, key: str | None = None) -> Queued:
+def queued(run: Running, since: float, key: str | None = None) -> Queued:
     """Return the record of a run that must enter the wait queue of its job, or of its key, before its first attempt,
-    which did not begin.
+    which did not begin. It has waited `since` (UTC seconds).
     """
-    return becomes(run, Queued)(waiting_since=now, key=key)
+    return becomes(run, Queued)(waiting_since=since, key=key)
+
+
+def waiting_since(standing: Run | None, now: float) -> float:
+    """Return since when a run with this record waits (UTC seconds): a further wait before its first attempt continues
+    the first one.
+    """
+    known = standing.waiting_since if isinstance(standing, Queued) else None
+    return now if known is None else known
 
 
 def waits_at_gate(start: Start, wait: GateWait, not_before: float, now: float) -> Run | None:
@@ -1188,7 +1207,7 @@ def waits_at_gate(start: Start, wait: GateWait, not_before: float, now: float) -
             return None
     # Unless it already waits for this key and tries again.
     again = standing is not None and standing.wait is not None and standing.wait.key == wait.key
-    since = standing.waiting_since if again and standing is not None else now
+    since = standing.waiting_since if again and standing is not None else waiting_since(standing, now)
     return replace(waits, not_before=not_before, wait=wait, waiting_since=since)
 
 

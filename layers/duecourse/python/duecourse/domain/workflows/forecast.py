@@ -22,7 +22,7 @@ from duecourse.domain.runs.decision import LEASE_MARGIN_SECONDS
 from duecourse.domain.runs.notices import NOTIFIER, Notice
 from duecourse.domain.runs.states import Queued, Retrying, Run, Succeeded
 from duecourse.domain.runs.transitions import own_job
-from duecourse.domain.workflows.graph import Graph, Rule, Step, StepOutcome
+from duecourse.domain.workflows.graph import Graph, Rule, Step, StepOutcome, end_of
 from duecourse.domain.workflows.view import Pending, StepView, WorkflowRunView
 from duecourse_schedules import ScheduleError
 
@@ -179,7 +179,9 @@ def remaining(view: WorkflowRunView) -> list[int]:
     return [
         number
         for number, step in enumerate(view.steps)
-        if step.progress in (Pending.WAITING, Pending.DUE) and not idle >> number & 1
+        if step.progress in (Pending.WAITING, Pending.DUE)
+        and not idle >> number & 1
+        and not (step.current is not None and step.current.state.final)
     ]
 
 
@@ -277,7 +279,9 @@ def _open_end(
 ) -> _End:
     """Return the predicted end of a step that has not ended. `found` has the ends of its upstream steps."""
     p90, active = (0.0 if duration is None else duration.p90), view.steps[number].current
-    if active is not None and not active.state.final:
+    if active is not None and active.state.final:  # its end is recorded next
+        return _End(end_of(active), now if active.finished_at is None else min(active.finished_at, now))
+    if active is not None:
         # A step that runs again has the due time of its first run.
         usual, tries_at = active.age_from + p90, now
         if isinstance(active, Queued | Retrying) and active.not_before is not None:

@@ -23,6 +23,7 @@ from duecourse.domain.runs.explain import (
 from duecourse.domain.runs.overlap import PAUSE_PLACE, wait_queue_of
 from duecourse.domain.runs.states import Dead, Queued, Retrying, Run, RunState
 from duecourse.domain.tenants.rate import Charge, free
+from duecourse.domain.workflows.check import MAX_LEVELS
 from duecourse.domain.workflows.explain import instead_of, step_in, waiting_for
 from duecourse.domain.workflows.view import WorkflowRunView
 from duecourse.gates.gate import said_of_pause
@@ -38,6 +39,7 @@ from duecourse_schedules.exclusions import ExclusionError
 
 if TYPE_CHECKING:
     from duecourse.settings import RoundSettings
+    from duecourse.usecases.jobs.membership import Membership
     from duecourse.usecases.parts import Parts
 
 PAGE = 100
@@ -73,6 +75,7 @@ class Explain:
 
     parts: Parts[RoundSettings]
     workflow_runs: WorkflowRuns
+    membership: Membership
 
     def __call__(
         self, tenant: str, job_id: str, at: int, tags: Set[str] | None = None, charge: Charge = free
@@ -84,9 +87,11 @@ class Explain:
         return self._explained(tenant, job_id, at, tags, charge)[0]
 
     def _explained(
-        self, tenant: str, job_id: str, at: int, tags: Set[str] | None, charge: Charge
+        self, tenant: str, job_id: str, at: int, tags: Set[str] | None, charge: Charge, levels: int = MAX_LEVELS
     ) -> tuple[Explained, WorkflowRunView | None]:
-        """Return the explanation, and the run of a workflow that was read for it."""
+        """Return the explanation, and the run of a workflow that was read for it. At most so many `levels` of outer
+        workflows are read.
+        """
         # The cursor is read before the records, so that a run that starts between them is found as started.
         job = self.parts.jobs.snapshot(tenant, job_id)
         cursor = self.parts.jobs.get_cursor(tenant, job_id) if isinstance(job, Job) else None
@@ -102,9 +107,10 @@ class Explain:
             changes = self.parts.jobs.history(tenant, job_id, limit=CHANGES, before=None).items
             pause = pause_over(changes, at)
             return Explained(found if pause is None else with_pause(found, pause), found.run), None
-        if isinstance(job, Job) and job.workflow is not None and found.verdict is Verdict.NOT_AN_OCCURRENCE:
+        alone = found.verdict is Verdict.NOT_AN_OCCURRENCE and levels > 0
+        if alone and isinstance(job, Job) and job.workflow is not None and self.membership.graph(job) is not None:
             if self._reached(tenant, job.workflow, tags):
-                return self._as_step(job, job.workflow, at, found, tags, charge), None
+                return self._as_step(job, job.workflow, at, found, tags, charge, levels - 1), None
             sentence = f"It runs in the workflow {job.workflow}, which the caller's scopes do not include."
             return Explained(replace(found, sentence=sentence), None), None
         if found.verdict is Verdict.QUEUED and found.run is None and isinstance(job, Job):
@@ -150,13 +156,13 @@ class Explain:
         return tags is None or (job is not None and not tags.isdisjoint(job.tags))
 
     def _as_step(
-        self, job: Job, workflow: str, at: int, alone: Explanation, tags: Set[str] | None, charge: Charge
+        self, job: Job, workflow: str, at: int, alone: Explanation, tags: Set[str] | None, charge: Charge, levels: int
     ) -> Explained:
         """Explain a step without a record at that instant by the run of its workflow, or explain why its workflow did
         not run.
         """
         try:
-            whole, view = self._explained(job.tenant, workflow, at, tags, charge)
+            whole, view = self._explained(job.tenant, workflow, at, tags, charge, levels)
         except JobUnknownError:
             return Explained(alone, None)
         if view is None and whole.found.run is not None:

@@ -76,6 +76,7 @@ from duecourse.domain.runs.transitions import (
     refused,
     skipped_by_pause,
     start_deadline,
+    waiting_since,
     waits_at_gate,
 )
 from duecourse.domain.targets.kinds import place_of, type_of
@@ -101,6 +102,7 @@ from duecourse.messages import (
 )
 from duecourse.ports import Conflict, GraphMissingError, ResultRefusedError, Results
 from duecourse.usecases.forwarder import Forwarder
+from duecourse.usecases.jobs.membership import Membership
 from duecourse.usecases.report import Report, about, format_error
 from duecourse.usecases.worker.call import FINISH_MARGIN_SECONDS, LOOK_SECONDS, Calls
 from duecourse.usecases.worker.effects import SideEffects
@@ -342,15 +344,27 @@ class LaneWorker:
             job = self.parts.jobs.snapshot(message.tenant, message.job_id)
             if isinstance(job, Job) and job.paused_until is not None:
                 job = ended(job, self.parts.clock.now())
+            if message.suffix and not message.is_step:
+                job = self._without_void_claim(job)
             if message.has_items:
                 job = as_starter(job, message.items_within or 0)
             waits = message.is_step or message.name.backfilled
-            outcome = self._step(item, as_step(job) if waits else job, run, found)
+            outcome = self._step(item, as_step(job, message) if waits else job, run, found)
             if isinstance(outcome, Disposition):
                 return outcome
             run, found = outcome.found, self.workflows.look(message, outcome.found)
         item.report.add("undecided", alarming=True, tries=MAX_DECISIONS)
         return Disposition.RETAIN
+
+    def _without_void_claim(self, job: JobSnapshot) -> JobSnapshot:
+        """Return the job of a manual run without the name of a workflow of which it is not a step. A pause delays the
+        manual runs of steps, so this is read only for a paused job.
+        """
+        now = self.parts.clock.now()
+        if not isinstance(job, Job) or job.workflow is None or not job.is_paused(now):
+            return job
+        holds = Membership(self.parts.jobs, self.parts.workflows).holds(job, now)
+        return job if holds else replace(job, workflow=None)
 
     def _execution_ended(self, run: Run | None, report: Report) -> bool:
         """Return whether the execution that a run waits for has ended, and the message that ends the run was sent."""
@@ -795,7 +809,7 @@ class Starter:
             full = refused(decision, "overlap_full", f"{most} runs are already waiting")
             return self.transitions.write(item, full, job)
         if standing is None or (isinstance(standing, Queued) and (standing.key, standing.wait) != (key, None)):
-            waits = queued(decision.run, self.parts.clock.now(), key)
+            waits = queued(decision.run, waiting_since(standing, self.parts.clock.now()), key)
             if conflict := self.parts.runs.write(waits, decision.previous):
                 return conflict
             standing = waits

@@ -359,8 +359,16 @@ class Workflows:
 
     def withdraw(self, message: RunMessage, decision: Withdraw) -> None:
         """Record that a step runs again, before its final record is overwritten."""
-        run, around = decision.run, self._around(message)
-        self._withdraw(around, {around.graph.number_of(run): decision.round}, run)
+        self._withdraw_step(self._around(message), decision.run, decision.round)
+
+    def _withdraw_step(self, around: GraphRun, run: Run, in_round: int) -> None:
+        """Begin a round of a step. If its workflow's run is itself a step, which its steps have ended, that step may
+        run again too: its end is withdrawn first, so that a cancellation of the outer run reaches the inner step.
+        """
+        whole = self._workflow_run(run.tenant, around) if around.ref.of_items or around.ref.outer else None
+        if isinstance(whole, Dead) and whole.reason == STEPS_FAILED:
+            self._withdraw_step(self._around(whole), whole, whole.round + 1)
+        self._withdraw(around, {around.graph.number_of(run): in_round}, run)
 
     def _withdraw(self, inside: GraphRun, rounds: dict[int, int], record: Run) -> None:
         """Mark all parts before the first outcome is withdrawn. A part that contains a later round shows that they are
