@@ -218,8 +218,17 @@ def test_maintenance_stores_records_of_a_window_are_scheduled_runs_in_order(dyna
     for each in (skipped, by_hand, caught_up, run(made, RunState.DEAD), run(made, RunState.DEAD, after=60)):
         assert store.write(each, None) is None
     assert store.between("default", made.id, N, N + 50, strongly=True) == [
-        Recorded(N + 20, N + 40, N + 20, Lane.LOW, ran=True),
-        Recorded(N + 50, N + 50, N + 50, Lane.LOW, ran=False, state=RunState.SKIPPED, reason=skipped.reason),
+        Recorded(N + 20, N + 40, N + 20, Lane.LOW, ran=True, finished_at=caught_up.finished_at),
+        Recorded(
+            N + 50,
+            N + 50,
+            N + 50,
+            Lane.LOW,
+            ran=False,
+            state=RunState.SKIPPED,
+            reason=skipped.reason,
+            finished_at=skipped.finished_at,
+        ),
     ]
     assert store.between("default", made.id, N + 50, N + 50, strongly=True) == []
 

@@ -1,9 +1,9 @@
 """The plan of the capacity for peaks, and the counts of due entries, on every emulator of DynamoDB."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from duecourse.domain.maintenance.peaks import Entry, Peak, PrescalePlan, Raised
-from duecourse.stores.prescale import PrescaleStore
+from duecourse.stores.prescale import PrescaleStore, plan_of
 from duecourse.testing.clock import SettableClock
 from tests.support.jobs import NOON, stored_job
 from tests.support.tables import Tables
@@ -11,8 +11,9 @@ from tests.support.tables import Tables
 SLOT = "2026-11-21T12/0000"
 PLAN = PrescalePlan(
     peaks=(Peak(29_921_760, 500_000, 400_000, {"normal bulk": 0.75, "low": 0.25}, at_least=True),),
-    raised={"normal bulk": Raised(200, 1_795_305_780)},
+    raised={"normal bulk": Raised(200, 1_795_305_780), "low": Raised(0, 1_795_305_780, 20, 1_795_305_840)},
     asked={"runs.writes": 38_000},
+    charges={"runs.writes": 24.05},
     day="2026-11-21",
     spent=1.25,
     refused_until=1_795_300_000,
@@ -25,6 +26,12 @@ def test_prescale_store_returns_the_plan_that_was_written(any_tables: Tables) ->
     assert store.get() == PrescalePlan()
     assert store.put(PLAN) == replace(PLAN, version=1)
     assert store.get() == replace(PLAN, version=1)
+
+
+def test_prescale_store_reads_a_plan_of_an_earlier_version() -> None:
+    document = {name: each for name, each in asdict(PLAN).items() if name != "charges"}
+    document["raised"] = {"low": {"pollers": 0, "paid_until": 1_795_305_780}}
+    assert plan_of(document) == replace(PLAN, charges={}, raised={"low": Raised(0, 1_795_305_780)})
 
 
 def test_prescale_store_writes_a_plan_only_over_its_own_version(any_tables: Tables) -> None:

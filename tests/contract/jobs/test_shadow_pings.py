@@ -47,6 +47,28 @@ def test_shadow_pings_before_the_period_are_noticed(any_tables: Tables) -> None:
     assert not between(store, T0 + 2 * HOUR, T0 + 3 * HOUR, since=T0 + HOUR).earlier
 
 
+def test_shadow_pings_before_the_period_are_noticed_in_the_hour_of_its_begin(any_tables: Tables) -> None:
+    store = store_of(any_tables)
+    begin, since = T0 + 1800, T0 + 60
+    assert not between(store, begin, begin + HOUR, since=since).earlier
+    store.put("default", "nightly", ShadowPing(since - 1, since - 1))
+    store.put("default", "nightly", ShadowPing(begin, begin))
+    assert not between(store, begin, begin + HOUR, since=since).earlier
+    store.put("default", "nightly", ShadowPing(since, since))
+    assert between(store, begin, begin + HOUR, since=since).earlier
+
+
+def test_shadow_pings_from_before_the_last_change_do_not_count(any_tables: Tables) -> None:
+    store = store_of(any_tables)
+    since = T0 + 600
+    store.put("default", "nightly", ShadowPing(since - 1, since - 1))
+    assert between(store, since - 119, since + HOUR, since=since) == Pings()
+    assert not between(store, T0 + 5 * HOUR, T0 + 6 * HOUR, since=since).earlier
+    store.put("default", "nightly", ShadowPing(since, since))
+    assert between(store, since - 119, since + HOUR, since=since) == Pings((ShadowPing(since, since),))
+    assert between(store, T0 + 5 * HOUR, T0 + 6 * HOUR, since=since).earlier
+
+
 def test_shadow_pings_expire_and_are_limited_in_each_hour(any_tables: Tables) -> None:
     store = store_of(any_tables)
     for second in range(MAX_IN_HOUR):

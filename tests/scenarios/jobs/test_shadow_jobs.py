@@ -220,6 +220,42 @@ def test_shadow_report_after_days_knows_that_pings_had_begun(scheduler: Schedule
     assert report.missing >= 23
 
 
+def test_shadow_report_a_week_after_the_last_change_looks_at_the_hour_of_that_change(scheduler: Scheduler) -> None:
+    shadowed(scheduler)
+    pinged_for(scheduler, 24 * 7 - 1)
+    scheduler.client.ping_job("hourly")
+    scheduler.advance(minutes=34)
+    report = scheduler.client.get_shadow_report("hourly")
+    assert (report.status, report.agreed, report.missing) == ("agrees", 24 * 7, 0)
+    assert scheduler.client.promote_job("hourly").state == "ACTIVE"
+
+
+def test_shadow_pings_from_before_a_change_of_the_schedule_make_no_occurrence_missing(scheduler: Scheduler) -> None:
+    """The other scheduler is connected again ten days after the change; until then, nothing was expected of it."""
+    shadowed(scheduler)
+    scheduler.advance(minutes=30, seconds=3)
+    scheduler.client.ping_job("hourly")
+    scheduler.advance(minutes=20)
+    scheduler.client.patch_job("hourly", {"schedule": "30 */2 * * *"})
+    scheduler.advance_to("2026-12-06T18:30:02Z")
+    scheduler.client.ping_job("hourly")
+    scheduler.advance(minutes=10)
+    report = scheduler.client.get_shadow_report("hourly")
+    assert (report.status, report.agreed, report.missing) == ("agrees", 1, 0)
+
+
+def test_shadow_pings_of_a_job_deleted_a_moment_ago_make_no_occurrence_missing(scheduler: Scheduler) -> None:
+    shadowed(scheduler)
+    scheduler.advance(minutes=59)
+    scheduler.client.ping_job("hourly")
+    scheduler.client.delete_job("hourly")
+    scheduler.advance(seconds=30)
+    shadowed(scheduler)
+    scheduler.advance(hours=5)
+    report = scheduler.client.get_shadow_report("hourly")
+    assert (report.status, report.pings, report.missing) == ("no_pings", 0, 0)
+
+
 def test_shadow_pings_of_an_hour_are_limited(world: World) -> None:
     a_shadow(world)
     pings, hour = world.jobs.shadow_pings, hour_of(int(NOON)) - 3600

@@ -170,6 +170,40 @@ def test_report_calls_what_is_in_progress_neither_missing_nor_done(scheduler: Sc
     assert "1 running or waiting" in made["text"]
 
 
+def test_report_tells_how_the_runs_in_progress_of_the_report_before_have_ended(scheduler: Scheduler) -> None:
+    """Each occurrence gets its final result in exactly one report."""
+    retry = {"max_attempts": 3, "min_seconds": 900, "max_seconds": 900}
+    hourly(scheduler, schedule="50 7 * * *", retry=retry)
+    scheduler.answer("invoice", status=503)
+    first = report(scheduler)
+    assert (counts(first), first["earlier"]) == ({"due": 1, "active": 1}, None)
+    for day in (3, 4):
+        made = report(scheduler, f"2026-01-0{day}T08:00:00Z")
+        assert (counts(made), made["earlier"]) == ({"due": 1, "active": 1}, {"ran": 0, "dead": 1, "active": 0})
+        assert made["text"].endswith("Of the report before: 1 dead.")
+    scheduler.client.patch_job("invoice", {"schedule": "50 6 * * *"})
+    assert report(scheduler, "2026-01-05T08:00:00Z")["earlier"] == {"ran": 0, "dead": 1, "active": 0}
+    assert report(scheduler, "2026-01-06T08:00:00Z")["earlier"] is None
+
+
+def test_report_follows_a_run_that_is_in_progress_for_several_reports(scheduler: Scheduler) -> None:
+    hourly(scheduler, schedule="59 7 2 * *", completion="callback", completion_seconds=3 * 86_400)
+    hourly(scheduler, "other")
+    assert counts(report(scheduler)) == {"due": 25, "ran": 24, "active": 1}
+    for day in (3, 4):
+        made = report(scheduler, f"2026-01-0{day}T08:00:00Z")
+        assert (counts(made), made["earlier"]) == ({"due": 24, "ran": 24}, {"ran": 0, "dead": 0, "active": 1})
+    assert report(scheduler, "2026-01-05T08:00:00Z")["earlier"] == {"ran": 0, "dead": 1, "active": 0}
+    assert report(scheduler, "2026-01-06T08:00:00Z")["earlier"] is None
+
+
+def test_report_tells_how_a_run_ended_whose_jitter_passed_the_end_of_the_report_before(scheduler: Scheduler) -> None:
+    hourly(scheduler, schedule="55 7 * * *", jitter_seconds=3000)
+    assert counts(report(scheduler)) == {"due": 1, "active": 1}
+    made = report(scheduler, "2026-01-03T08:00:00Z")
+    assert (counts(made), made["earlier"]) == ({"due": 1, "active": 1}, {"ran": 1, "dead": 0, "active": 0})
+
+
 def test_report_about_nothing_says_so(scheduler: Scheduler) -> None:
     assert report(scheduler)["text"].endswith(": no job has this tag.")
     hourly(scheduler, schedule="0 9 1 7 *")

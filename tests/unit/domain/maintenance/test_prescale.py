@@ -136,7 +136,7 @@ def test_prescale_pollers_are_requested_ten_minutes_before_and_removed_after_the
     assert raised.plan.raised == {BULK: Raised(125, MIDNIGHT + KEPT_SECONDS)}
     later = decided(raised.plan, -KEPT_SECONDS)
     assert later.actions == (RemovePollers(BULK, "bulk-source", 100),)
-    assert later.plan.raised == {BULK: Raised(0, MIDNIGHT + KEPT_SECONDS)}
+    assert later.plan.raised == {BULK: Raised(0, MIDNIGHT + KEPT_SECONDS, 125, MIDNIGHT + KEPT_SECONDS)}
     assert removed(later.plan, BULK).raised == {}
 
 
@@ -164,7 +164,10 @@ def test_prescale_removal_is_requested_until_the_pollers_are_seen_to_be_gone() -
     plan = decided(decided(planned(peak()), 0).plan, -KEPT_SECONDS).plan
     again = decided(plan, -KEPT_SECONDS - 60)
     assert again.actions == (RemovePollers(BULK, "bulk-source", 100),)
-    assert again.plan == plan
+    assert decided(again.plan, -KEPT_SECONDS - 60) == again
+    has, until = plan.raised[BULK], MIDNIGHT + KEPT_SECONDS + 60
+    assert again.plan.raised == {BULK: replace(has, left_paid_until=until)}
+    assert again.plan.spent == pytest.approx(plan.spent + 125 * 60 / 3_600 * 0.00925, abs=1e-4)
 
 
 def test_prescale_peak_that_is_gone_when_it_is_counted_again_gets_its_pollers_removed() -> None:
@@ -267,7 +270,7 @@ def test_prescale_throughput_is_charged_once_and_requested_until_the_tables_have
     plan = decide(RULES, planned(peak()), COLD, MIDNIGHT - 1_790).plan
     assert decide(RULES, plan, Throughput({}, updating=True), MIDNIGHT - 1_730).actions == ()
     again = decide(RULES, plan, COLD, MIDNIGHT - 1_730)
-    assert [each.dollars for each in again.actions if isinstance(each, WarmUp)] == [0, 0]
+    assert [each.dollars for each in again.actions if isinstance(each, WarmUp)] == pytest.approx([0.13, 29.64])
     assert again.plan.spent == plan.spent
     done = decide(RULES, again.plan, Throughput(dict(plan.asked)), MIDNIGHT - 1_670)
     assert (done.actions, done.plan.asked) == ((), {})
@@ -320,6 +323,72 @@ def test_prescale_throughput_that_aws_refuses_costs_nothing_and_is_requested_an_
     assert decide(RULES, plan, COLD, MIDNIGHT - 1_730).actions == ()
     later = replace(plan, peaks=(peak(at=MIDNIGHT + 3_600),))
     assert decide(RULES, later, COLD, MIDNIGHT + 1_900).actions
+
+
+def test_prescale_throughput_that_aws_refuses_after_a_request_without_an_answer_costs_nothing() -> None:
+    plan = decide(RULES, planned(peak()), COLD, MIDNIGHT - 1_790).plan
+    again = decide(RULES, plan, COLD, MIDNIGHT - 1_730)
+    plan = again.plan
+    for action in again.actions:
+        assert isinstance(action, WarmUp)
+        plan = refused(plan, action, MIDNIGHT - 1_729, "LimitExceededException")
+    assert (plan.spent, plan.asked, plan.charges) == (0, {}, {})
+    assert [each.dollars for each in plan.history[1:]] == pytest.approx([-0.13, -29.64])
+
+
+def test_prescale_throughput_that_is_refused_on_the_next_day_is_not_taken_from_the_cost_of_that_day() -> None:
+    at = MIDNIGHT + 600
+    plan = decide(RULES, planned(peak(at=at)), COLD, MIDNIGHT - 60).plan
+    again = decide(RULES, plan, COLD, MIDNIGHT + 10)
+    assert again.plan.spent > 0  # the pollers of the new day
+    refunded = again.plan
+    for action in again.actions:
+        if isinstance(action, WarmUp):
+            refunded = refused(refunded, action, MIDNIGHT + 11, "LimitExceededException")
+    assert refunded.spent == again.plan.spent
+
+
+def test_prescale_throughput_of_a_plan_without_its_charge_is_refused_without_a_refund() -> None:
+    """A plan that an earlier version stored."""
+    asked = decide(RULES, planned(peak()), COLD, MIDNIGHT - 1_790).plan.asked
+    plan = replace(planned(peak()), asked=asked, day="2026-11-21", spent=30.0)
+    for action in decide(RULES, plan, COLD, MIDNIGHT - 1_730).actions:
+        assert isinstance(action, WarmUp)
+        plan = refused(plan, action, MIDNIGHT - 1_729, "LimitExceededException")
+    assert (plan.spent, str(plan.history[-1].dollars)) == (30.0, "0.0")
+
+
+def test_prescale_pollers_whose_removal_fails_are_charged_until_it_succeeds() -> None:
+    plan = decided(planned(peak()), LEAD_SECONDS).plan
+    for minute in range(3, 304):
+        found = decide(RULES, replace(plan, peaks=()), None, MIDNIGHT + minute * 60)
+        assert found.actions == (RemovePollers(BULK, "bulk-source", 100),)
+        plan = found.plan
+    assert (plan.raised[BULK].pollers, plan.raised[BULK].paid_until) == (0, MIDNIGHT + KEPT_SECONDS)
+    assert plan.spent == pytest.approx(125 * (5 * 3_600) / 3_600 * 0.00925, rel=1e-2)
+    assert [each.says.partition(" 2026")[0] for each in plan.history] == [
+        f"{BULK}: 125 pollers until",
+        f"{BULK}: remove 125 pollers",
+    ]
+    assert plan.history[-1].dollars == pytest.approx(plan.spent, rel=1e-2)
+    assert removed(plan, BULK).raised == {}
+
+
+def test_prescale_pollers_whose_removal_fails_until_they_are_needed_again_are_charged() -> None:
+    plan = decided(planned(peak()), LEAD_SECONDS).plan
+    plan = decide(RULES, replace(plan, peaks=()), None, MIDNIGHT + KEPT_SECONDS).plan
+    at = MIDNIGHT + 5 * 3_600
+    plan = decide(RULES, replace(plan, peaks=(peak(at=at),)), None, at - LEAD_SECONDS).plan
+    assert plan.raised == {BULK: Raised(125, at + KEPT_SECONDS)}
+    assert plan.spent == pytest.approx(125 * (at + KEPT_SECONDS - MIDNIGHT) / 3_600 * 0.00925, rel=1e-2)
+
+
+def test_prescale_pollers_that_missed_ticks_have_left_are_charged_when_they_are_needed_again() -> None:
+    plan = decided(planned(peak()), LEAD_SECONDS).plan
+    at = MIDNIGHT + 5 * 3_600
+    found = decide(RULES, replace(plan, peaks=(peak(at=at),)), None, at - LEAD_SECONDS)
+    assert found.plan.raised == {BULK: Raised(125, at + KEPT_SECONDS)}
+    assert found.plan.spent == pytest.approx(125 * (at + KEPT_SECONDS - MIDNIGHT) / 3_600 * 0.00925, rel=1e-2)
 
 
 def test_prescale_stage_that_lists_no_successes_needs_no_throughput_for_the_list() -> None:

@@ -106,6 +106,8 @@ def test_report_with_the_longest_names_fits_into_a_record_and_says_that_it_is_in
     tags, jobs = tuple(f"{number}" * 64 for number in range(5)), [f"{number}" * 64 for number in range(9)]
     made = Summary(replace(REQUEST, tags=tags, begin=1_700_000_000), jobs=20_000, more=True, before=10**6)
     reasons = {f"{number}" * 32: 10**6 for number in range(7)}
+    made.earlier = Tally(due=10**8, ran=10**7, dead=10**7, active=10**7, open_from=1_700_000_000)
+    made.as_of = 1_700_000_000.25
     unknown = dict.fromkeys(("changed", "unclear", "expired", "deleted"), 10**6)
     counts = dict.fromkeys(("due", "ran", "caught_up", "doubled", "dead", "active"), 10**7)
     for job_id in jobs:
@@ -120,6 +122,7 @@ def test_report_with_the_longest_names_fits_into_a_record_and_says_that_it_is_in
     assert document["not_examined"] == {"above 50000 occurrences": 9, "others": 36}
     assert "9000000 missing, 36000000 unknown" in document["text"]
     assert f"Only recorded runs are counted for {'0' * 64}" in document["text"]
+    assert "Of the report before: 10000000 dead." in document["text"]
     assert "Not examined: 45 of more than 20000 jobs (above 50000 occurrences: 9, others: 36;" in document["text"]
 
 

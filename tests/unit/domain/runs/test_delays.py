@@ -7,6 +7,7 @@ import pytest
 from duecourse.domain.ids import RunIdentity
 from duecourse.domain.runs.delays import Delays, delays_of, explained
 from duecourse.domain.runs.states import Running, RunState
+from duecourse.stores.run_item import from_item, to_item
 from tests.support.varied import record
 
 DUE = 1_795_262_520
@@ -40,6 +41,18 @@ def test_delays_of_a_late_run_add_up_to_its_lateness(
 def test_delays_of_a_run_that_waited_begin_with_its_wait() -> None:
     run = explained(started(DUE + 100, waiting_since=DUE + 2), DUE + 99, DUE + 99.5)
     assert delays_of(run) == Delays(0, 2, 97.5, 0.5)
+
+
+@pytest.mark.parametrize("waited", [None, DUE + 2])
+def test_delays_of_a_run_that_waits_again_for_its_next_attempt_stay_the_same(waited: float | None) -> None:
+    run = explained(started(DUE + 100, waiting_since=waited), DUE + 99, DUE + 99.5)
+    before = delays_of(run)
+    again = from_item(to_item(replace(run, waiting_since=DUE + 160)))
+    assert delays_of(again) == before
+    # A record of an earlier version does not have the beginning of the first wait.
+    assert isinstance(again, Running)
+    former = replace(again, attempts=replace(again.attempts, waited_since=None), waiting_since=waited)
+    assert delays_of(former) == before
 
 
 def test_delays_of_a_punctual_run_are_unknown() -> None:

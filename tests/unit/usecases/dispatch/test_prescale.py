@@ -375,3 +375,20 @@ def test_prescale_throughput_without_an_answer_is_requested_again() -> None:
     stage.warmth.fails = None
     stage.tick(MIDNIGHT - 1_440)
     assert stage.warmth.units["runs.writes"] == 38_000
+
+
+def test_prescale_throughput_that_aws_refuses_after_a_request_without_an_answer_is_not_charged() -> None:
+    stage = with_a_large_peak(fails=NoAnswerError("read timeout"))
+    stage.warmth.fails = ServiceError("LimitExceededException", "Subscriber limit exceeded")
+    stage.tick(MIDNIGHT - 1_440)
+    plan = stage.store.get()
+    assert (plan.spent, plan.asked) == (0, {})
+
+
+def test_prescale_removal_that_fails_for_hours_is_told_once_and_charged(stage: Ticks) -> None:
+    stage.until(MIDNIGHT + 170)
+    stage.pollers.fails = ServiceError("AccessDeniedException", "not you")
+    reports = stage.until(MIDNIGHT + 5 * 3_600)
+    assert stage.store.get().spent == pytest.approx(2 * 5 * 0.00925, rel=0.05)
+    said = [event.facts["decisions"] for report in reports for event in report.events if event.action == "prescaled"]
+    assert said == [[f"{BULK}: remove 2 pollers"]]

@@ -89,8 +89,12 @@ def plan_of(document: dict[str, Any]) -> PrescalePlan:
             Peak(each["minute"], each["runs"], each["busiest"], each["shares"], each["at_least"])
             for each in document["peaks"]
         ),
-        raised={name: Raised(each["pollers"], each["paid_until"]) for name, each in document["raised"].items()},
+        raised={
+            name: Raised(each["pollers"], each["paid_until"], each.get("left", 0), each.get("left_paid_until", 0))
+            for name, each in document["raised"].items()
+        },
         asked=document["asked"],
+        charges=document.get("charges", {}),
         day=document["day"],
         spent=document["spent"],
         refused_until=document["refused_until"],

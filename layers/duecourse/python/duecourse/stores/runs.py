@@ -179,7 +179,7 @@ def _after(
 _AFTER_SUFFIXES = "~"
 """Sorts after every suffix of a run's name."""
 
-_READ = ("SK", "through", "due", "lane", "attempt", "caught_up", "state", "reason", "lease_until")
+_READ = ("SK", "through", "due", "lane", "attempt", "caught_up", "state", "reason", "lease_until", "finished_at")
 
 
 def _recorded(job_id: str, item: Item, backfills: bool) -> Recorded | None:
@@ -201,6 +201,7 @@ def _recorded(job_id: str, item: Item, backfills: bool) -> Recorded | None:
         lease_until=values.optional_float(item, "lease_until")
         if values.text(item, "state") == RunState.RUNNING
         else None,
+        finished_at=values.optional_float(item, "finished_at"),
     )
 
 

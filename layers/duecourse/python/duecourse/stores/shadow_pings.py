@@ -50,25 +50,34 @@ class ShadowPings:
 
     def between(self, tenant: str, job_id: str, begin: int, end: int, *, since: int) -> Pings:
         """Return the pings with a position from `begin` to `end` (UTC seconds) in ascending order, and whether there is
-        one from `since` to `begin`. Strongly consistent.
+        one from `since` to `begin`. Those before `since` do not count. Strongly consistent.
         """
         keys = Between("SK", _sort(hour_of(begin)), _sort(hour_of(end)))
         found, full = list[ShadowPing](), set[int]()
         for item in pages(self._tables, Query(Table.JOBS, job_partition(tenant, job_id), keys, consistent=True)):
-            hour = int(item["SK"]["S"].removeprefix(SHADOW_PREFIX))
-            found += (
-                ShadowPing(hour + int(name[1:]), values.integer(item, name)) for name in item if name[1:].isdigit()
-            )
+            hour, pings = _pings(item)
+            found += (each for each in pings if each.position >= since)
             if values.integer(item, "count") >= MAX_IN_HOUR:
                 full.add(hour)
         inside = tuple(sorted(each for each in found if begin <= each.position <= end))
-        return Pings(inside, frozenset(full), since < begin and self._any(tenant, job_id, since, begin))
+        earlier = any(each.position < begin for each in found)
+        if not earlier and hour_of(since) < hour_of(begin):
+            earlier = self._any(tenant, job_id, since, hour_of(begin))
+        return Pings(inside, frozenset(full), earlier)
 
-    def _any(self, tenant: str, job_id: str, begin: int, end: int) -> bool:
-        """Return whether there is a ping in the hours from that of `begin` to the one before `end`."""
-        keys = Between("SK", _sort(hour_of(begin)), _sort(hour_of(end) - 1))
-        query = Query(Table.JOBS, job_partition(tenant, job_id), keys, consistent=True, limit=1)
-        return bool(self._tables.query(query).items)
+    def _any(self, tenant: str, job_id: str, since: int, hour: int) -> bool:
+        """Return whether there is a ping from `since` to this later hour. Only the newest item is read: in the hour of
+        `since` some pings may be older.
+        """
+        keys = Between("SK", _sort(hour_of(since)), _sort(hour - 1))
+        query = Query(Table.JOBS, job_partition(tenant, job_id), keys, newest=True, consistent=True, limit=1)
+        return any(each.position >= since for item in self._tables.query(query).items for each in _pings(item)[1])
+
+
+def _pings(item: Item) -> tuple[int, list[ShadowPing]]:
+    """Return the hour of an item (its first UTC second), and its pings."""
+    hour = int(item["SK"]["S"].removeprefix(SHADOW_PREFIX))
+    return hour, [ShadowPing(hour + int(name[1:]), values.integer(item, name)) for name in item if name[1:].isdigit()]
 
 
 def _sort(hour: int) -> str:

@@ -136,11 +136,14 @@ class Peak:
 @dataclass(frozen=True, slots=True)
 class Raised:
     """A queue that has provisioned pollers, or may have them: at least `pollers`, charged until `paid_until` (UTC
-    seconds). It is kept until the pollers are known to be removed.
+    seconds). It is kept until the pollers are known to be removed: `left` pollers are being removed, and are charged
+    until `left_paid_until`.
     """
 
     pollers: int
     paid_until: int
+    left: int = 0
+    left_paid_until: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +158,16 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class PrescalePlan:
     """What is stored: the peaks of the next half hour, the queues with pollers, the warm throughput that was requested
-    (`asked`, units per second by name) and not yet seen, what the day (`2026-11-21`) has cost so far, and the last
-    decisions. `refused_until`: AWS refused warm throughput, which is not requested before this time (UTC seconds).
+    (`asked`, units per second by name) and not yet seen, what the day (`2026-11-21`) has cost so far, of which
+    `charges` are for `asked` (USD by name), and the last decisions. `refused_until`: AWS refused warm throughput, which
+    is not requested before this time (UTC seconds).
     """
 
     version: int = 0
     peaks: tuple[Peak, ...] = ()
     raised: Mapping[str, Raised] = field(default_factory=dict)
     asked: Mapping[str, int] = field(default_factory=dict)
+    charges: Mapping[str, float] = field(default_factory=dict)
     day: str = ""
     spent: float = 0.0
     refused_until: int = 0
@@ -172,11 +177,16 @@ class PrescalePlan:
         """Return what the day of `now` has cost so far (USD)."""
         return self.spent if self.day == day_of(now) else 0.0
 
-    def charged(self, now: float, says: str, dollars: float = 0.0) -> PrescalePlan:
-        """Return the plan with one more decision, and its charge."""
-        history = (*self.history, Entry(int(now), says, round(dollars, 4)))[-KEPT_ENTRIES:]
-        spent = max(self.spent_on(now) + dollars, 0.0)
-        return replace(self, day=day_of(now), spent=round(spent, 4), history=history)
+    def charged(self, now: float, says: str, dollars: float = 0.0, *, again: bool = False) -> PrescalePlan:
+        """Return the plan with one more decision, and its charge. With `again`, the charge is added to that of the last
+        entry that says the same.
+        """
+        same = next((each for each in reversed(self.history) if again and each.says == says), Entry(int(now), says))
+        entry = replace(same, dollars=round(same.dollars + dollars, 4))
+        history = (*(each for each in self.history if each is not same), entry)[-KEPT_ENTRIES:]
+        spent, today = max(self.spent_on(now) + dollars, 0.0), day_of(now)
+        charges = self.charges if self.day == today else {}
+        return replace(self, day=today, spent=round(spent, 4), charges=charges, history=history)
 
 
 @dataclass(frozen=True, slots=True)

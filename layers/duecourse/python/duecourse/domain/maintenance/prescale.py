@@ -89,7 +89,7 @@ class RemovePollers:
 @dataclass(frozen=True, slots=True)
 class WarmUp:
     """Raise the warm throughput of a table (`jobs`, `runs`) and its indexes to these units per second. `dollars` is
-    what was charged to the budget for it.
+    what was charged to the budget for it, with this or an earlier request.
     """
 
     table: str
@@ -128,8 +128,9 @@ def removed(plan: PrescalePlan, queue: str) -> PrescalePlan:
 def refused(plan: PrescalePlan, action: WarmUp, now: float, why: str) -> PrescalePlan:
     """Return the plan after AWS refused warm throughput: it costs nothing, and is requested again after an hour."""
     asked = {name: units for name, units in plan.asked.items() if name not in action.units}
-    plan = replace(plan, asked=asked, refused_until=int(now) + HOUR)
-    return plan.charged(now, f"warm throughput was refused: {why}", -action.dollars)
+    charges = _only(asked, plan.charges)
+    plan = replace(plan, asked=asked, charges=charges, refused_until=int(now) + HOUR)
+    return plan.charged(now, f"warm throughput was refused: {why}", 0 - action.dollars)  # no -0.0
 
 
 def _active(plan: PrescalePlan, now: float) -> list[Peak]:
@@ -174,7 +175,7 @@ def _raised(
 
 def _removed(rules: PrescaleRules, plan: PrescalePlan, now: float) -> tuple[PrescalePlan, tuple[RemovePollers, ...]]:
     """Remove the pollers of queues whose peak has passed, or whose time is not paid, until they are seen to be removed.
-    Pollers that a missed tick has left are charged.
+    Pollers that a missed tick or a refused removal has left are charged.
     """
     needed = _needed(rules, _active(plan, now)) if rules.dollars_per_day > 0 else {}
     actions = []
@@ -183,10 +184,14 @@ def _removed(rules: PrescaleRules, plan: PrescalePlan, now: float) -> tuple[Pres
         if queue is None or (name in needed and has.pollers and now < has.paid_until):
             continue
         actions.append(RemovePollers(name, queue.source, queue.concurrent))
+        says, until = f"{name}: remove {has.pollers or has.left} pollers", max(has.paid_until, int(now))
+        late = _cost(has, has.pollers, until, now)
         if has.pollers:
-            late = has.pollers * max(int(now) - has.paid_until, 0) * POLLER_HOUR_DOLLARS / HOUR
-            plan = plan.charged(now, f"{name}: remove {has.pollers} pollers", late)
-            plan = replace(plan, raised={**plan.raised, name: Raised(0, int(now))})
+            plan = plan.charged(now, says, late)
+            plan = replace(plan, raised={**plan.raised, name: Raised(0, int(now), has.pollers, until)})
+        elif late:
+            plan = plan.charged(now, says, late, again=True)
+            plan = replace(plan, raised={**plan.raised, name: replace(has, left_paid_until=int(now))})
     return plan, tuple(actions)
 
 
@@ -225,10 +230,13 @@ def _part(needed: Mapping[str, int], percent: int) -> dict[str, int]:
 
 
 def _cost(has: Raised, pollers: int, until: int, now: float) -> float:
-    """Return what more pollers, and a longer time, cost in addition to what was charged (USD)."""
+    """Return what more pollers, and a longer time, cost in addition to what was charged (USD). Pollers whose time was
+    over may still have been there.
+    """
     more = max(pollers - has.pollers, 0) * max(until - int(now), 0)
-    longer = has.pollers * max(until - max(has.paid_until, int(now)), 0)
-    return (more + longer) * POLLER_HOUR_DOLLARS / HOUR
+    longer = has.pollers * max(until - has.paid_until, 0)
+    left = has.left * max(int(now) - has.left_paid_until, 0)
+    return (more + longer + left) * POLLER_HOUR_DOLLARS / HOUR
 
 
 def _warmed(
@@ -244,16 +252,22 @@ def _warmed(
     more, short = _affordable(rules, _wanted_units(rules, ahead), has, left)
     costs = {name: (units - has[name]) * _price(name) for name, units in more.items()}
     if asked != plan.asked:
-        plan = replace(plan, asked=asked)
+        plan = replace(plan, asked=asked, charges=_only(asked, plan.charges))
     if more:
         named = ", ".join(f"{name} {units:,}" for name, units in sorted(more.items()))
-        plan = replace(plan, asked=asked | more).charged(now, f"warm throughput: {named}", sum(costs.values()))
+        plan = plan.charged(now, f"warm throughput: {named}", sum(costs.values()))
+        charges = {name: plan.charges.get(name, 0.0) + dollars for name, dollars in costs.items()}
+        plan = replace(plan, asked=asked | more, charges={**plan.charges, **charges})
     actions = []
     for table in sorted(set(TABLES.values())):
         units = {name: each for name, each in plan.asked.items() if table_of(name) == table}
         if units:
-            actions.append(WarmUp(table, units, sum(costs.get(name, 0.0) for name in units)))
+            actions.append(WarmUp(table, units, sum(plan.charges.get(name, 0.0) for name in units)))
     return plan, tuple(actions), short
+
+
+def _only(asked: Mapping[str, int], charges: Mapping[str, float]) -> dict[str, float]:
+    return {name: dollars for name, dollars in charges.items() if name in asked}
 
 
 def _affordable(

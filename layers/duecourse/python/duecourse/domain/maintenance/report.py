@@ -18,7 +18,7 @@ from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.backfill import Standing
 from duecourse.domain.jobs.job import Job
 from duecourse.domain.maintenance.audit import HOUR_SECONDS, compare
-from duecourse.domain.runs.coverage import OccurrenceRange, Recorded, between, standings
+from duecourse.domain.runs.coverage import OccurrenceRange, Recorded, between, left_to_resume, standings
 from duecourse.domain.runs.explain import Verdict
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.targets.targets import MAX_REPORT_HOURS, Failed, Outcome, ReportTarget, Returned
@@ -140,7 +140,7 @@ def expected_occurrences(
 class Tally:
     """The results of `due` occurrences: each is counted once, in `ran`, `dead`, `active`, `skipped` (by reason),
     `missing` or `unknown` (by verdict). Of those that `ran`, `caught_up` were covered by the run of another occurrence.
-    `doubled` ran twice. `missing` has the ranges that no record covers.
+    `doubled` ran twice. `missing` has the ranges that no record covers. `open_from` is the first that is `active`.
     """
 
     due: int = 0
@@ -152,6 +152,22 @@ class Tally:
     skipped: Mapping[str, int] = field(default_factory=dict)
     unknown: Mapping[str, int] = field(default_factory=dict)
     missing: tuple[OccurrenceRange, ...] = ()
+    open_from: int | None = None
+
+    def __add__(self, more: Tally) -> Tally:
+        """Return the results of both."""
+        return Tally(
+            due=self.due + more.due,
+            ran=self.ran + more.ran,
+            caught_up=self.caught_up + more.caught_up,
+            doubled=self.doubled + more.doubled,
+            dead=self.dead + more.dead,
+            active=self.active + more.active,
+            skipped=Counter(self.skipped) + Counter(more.skipped),
+            unknown=Counter(self.unknown) + Counter(more.unknown),
+            missing=self.missing + more.missing,
+            open_from=_first(self.open_from, more.open_from),
+        )
 
     @property
     def missing_count(self) -> int:
@@ -185,7 +201,26 @@ def tally(expected: Sequence[int], records: Sequence[Recorded]) -> Tally:
         active=results[Standing.ACTIVE],
         skipped=Counter(reasons.values()),
         missing=compared.missing,
+        open_from=_first(*(at for at, each in found.items() if each is Standing.ACTIVE)),
     )
+
+
+def _first(*found: int | None) -> int | None:
+    return min((at for at in found if at is not None), default=None)
+
+
+def as_of(records: Iterable[Recorded], at: float) -> list[Recorded]:
+    """Return the records as they were at an instant (UTC seconds): a run that ended later was in progress."""
+    return [replace(each, state=RunState.RUNNING) if (each.finished_at or 0.0) > at else each for each in records]
+
+
+def settled(expected: Sequence[int], records: Iterable[Recorded], before: float, now: float) -> Tally:
+    """Count the results of those occurrences that were in progress at `before`, when another report was made. The runs
+    of backfills do not count, nor does what a pause skipped: that report counted it.
+    """
+    own = [each for each in records if not each.backfilled and not left_to_resume(each)]
+    found = standings(expected, as_of(own, before), late_before=float("inf"))
+    return tally([at for at in expected if found[at] is Standing.ACTIVE], as_of(own, now))
 
 
 _NEVER_RAN = frozenset({RunState.SKIPPED, RunState.CANCELLED})
@@ -197,6 +232,7 @@ def judged(counted: Tally, parts: Iterable[tuple[OccurrenceRange, Verdict]], *, 
     """
     due, active, left, lost = counted.due, counted.active, counted.missing_count, list[OccurrenceRange]()
     skipped, unknown = Counter(counted.skipped), Counter(counted.unknown)
+    open_from = counted.open_from
     for each, verdict in parts:
         left -= each.count
         match verdict:
@@ -204,6 +240,7 @@ def judged(counted: Tally, parts: Iterable[tuple[OccurrenceRange, Verdict]], *, 
                 lost.append(each)
             case Verdict.QUEUED | Verdict.LATE | Verdict.WAITS | Verdict.FUTURE:
                 active += each.count
+                open_from = _first(open_from, each.first)
             case Verdict.PAUSED:
                 skipped["paused"] += each.count
             case (
@@ -226,9 +263,11 @@ def judged(counted: Tally, parts: Iterable[tuple[OccurrenceRange, Verdict]], *, 
                 assert_never(other)
     if left > 0 and exists:
         active += left
+        open_from = _first(open_from, counted.missing[0].first)
     elif left > 0:
         unknown[Verdict.DELETED.value] += left
-    return replace(counted, due=due, active=active, skipped=skipped, unknown=unknown, missing=tuple(lost))
+    whole = replace(counted, due=due, active=active, skipped=skipped, unknown=unknown, missing=tuple(lost))
+    return replace(whole, open_from=open_from)
 
 
 @dataclass(slots=True)
@@ -236,7 +275,8 @@ class Summary:
     """Adds up a report. `jobs` have one of the tags (`more`: at least so many). `examined` of them were examined, and
     `on_demand` of these have no schedule. `before` is the number of jobs in the report before. `not_derived` has the
     jobs of which not all occurrences can be derived, with the reason and the time until which this applies (UTC
-    seconds). `left_out` has the jobs that were not examined, with the reason.
+    seconds). `left_out` has the jobs that were not examined, with the reason. Runs count as they were `as_of` an
+    instant (UTC seconds); `earlier` has the results of those that were in progress in the report before.
     """
 
     request: ReportRequest
@@ -245,27 +285,18 @@ class Summary:
     examined: int = 0
     on_demand: int = 0
     before: int | None = None
+    as_of: float = 0.0
     whole: Tally = field(default_factory=Tally)
+    earlier: Tally = field(default_factory=Tally)
     missing: list[tuple[str, OccurrenceRange]] = field(default_factory=list)
     not_derived: list[tuple[str, str, int | None]] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, job_id: str, one: Tally) -> None:
         """Add the tally of a job."""
-        whole = self.whole
         self.examined += 1
         self.missing += [(job_id, each) for each in one.missing]
-        self.whole = Tally(
-            due=whole.due + one.due,
-            ran=whole.ran + one.ran,
-            caught_up=whole.caught_up + one.caught_up,
-            doubled=whole.doubled + one.doubled,
-            dead=whole.dead + one.dead,
-            active=whole.active + one.active,
-            skipped=Counter(whole.skipped) + Counter(one.skipped),
-            unknown=Counter(whole.unknown) + Counter(one.unknown),
-            missing=whole.missing + one.missing,
-        )
+        self.whole += one
 
     def leave_out(self, job_ids: Iterable[str], reason: str) -> None:
         """Note that these jobs are not examined."""
@@ -300,7 +331,8 @@ class Summary:
     def _document(
         self, missing: list[dict[str, Any]], not_derived: list[dict[str, Any]], *, short: bool = False
     ) -> dict[str, Any]:
-        whole, request = self.whole, self.request
+        whole, earlier, request = self.whole, self.earlier, self.request
+        open_from = _first(whole.open_from, earlier.open_from)
         return {
             "text": self.text(short=short),
             "tags": list(request.tags),
@@ -315,6 +347,9 @@ class Summary:
             "ran_twice": whole.doubled,
             "dead": whole.dead,
             "active": whole.active,
+            "earlier": {"ran": earlier.ran, "dead": earlier.dead, "active": earlier.active} if earlier.due else None,
+            "as_of": to_iso(self.as_of),
+            "open_from": None if open_from is None else to_iso(open_from),
             "skipped": _most(whole.skipped, short=short),
             "missing": whole.missing_count,
             "unknown": dict(whole.unknown),
@@ -368,6 +403,11 @@ class Summary:
             yield f"{whole.doubled} ran twice"
 
     def _remarks(self, short: bool) -> Iterator[str]:
+        if (earlier := self.earlier).due:
+            counts = {"dead": earlier.dead, "ran": earlier.ran, "running or waiting": earlier.active}
+            counts |= {"skipped": earlier.due - sum(counts.values())}
+            named = [f"{count} {what}" for what, count in counts.items() if count]
+            yield f"Of the report before: {', '.join(named[:1] if short else named)}"
         if self.before is not None and self.before > self.jobs and not self.more:
             yield self._having("1 job has" if self.jobs == 1 else f"{self.jobs} jobs have")
         if self.not_derived:

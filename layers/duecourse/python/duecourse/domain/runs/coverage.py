@@ -23,7 +23,8 @@ class Recorded:
 
     It covers the occurrences from `occurrence` through `through` (UTC seconds) and was due at `due`. `ran`: an attempt
     was made. `caught_up`: the run was enqueued because its occurrences were missed. `backfilled`: the run belongs to a
-    backfill. `lease_until`: the run is RUNNING, and its worker may work until this time (UTC seconds).
+    backfill. `lease_until`: the run is RUNNING, and its worker may work until this time (UTC seconds). `finished_at`:
+    when its last attempt ended.
     """
 
     occurrence: int
@@ -36,6 +37,7 @@ class Recorded:
     reason: str | None = None
     backfilled: bool = False
     lease_until: float | None = None
+    finished_at: float | None = None
 
 
 def recorded(run: Run) -> Recorded:
@@ -52,6 +54,7 @@ def recorded(run: Run) -> Recorded:
         reason=run.reason,
         backfilled=run.name.backfilled,
         lease_until=run.lease_until if isinstance(run, Running) else None,
+        finished_at=run.finished_at,
     )
 
 

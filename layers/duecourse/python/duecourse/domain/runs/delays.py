@@ -31,12 +31,13 @@ _PARTS = tuple(each.name for each in fields(Delays))
 
 def explained(run: Running, sent_at: float | None, received_at: float) -> Running:
     """Return a late run with the instants that explain its lateness, if it is about to start for the first time.
-    `sent_at` and `received_at` are those of its message (UTC seconds).
+    `sent_at` and `received_at` are those of its message (UTC seconds). Its next attempt may wait again.
     """
     attempts = run.attempts
     if attempts.first_started_at != attempts.started_at:
         return run
-    return replace(run, attempts=replace(attempts, sent_at=sent_at, received_at=received_at))
+    instants = replace(attempts, sent_at=sent_at, received_at=received_at, waited_since=run.waiting_since)
+    return replace(run, attempts=instants)
 
 
 def delays_of(run: Run) -> Delays | None:
@@ -48,8 +49,9 @@ def delays_of(run: Run) -> Delays | None:
         return None
     at, began = float(run.due), attempts.first_started_at
     steps = [attempts.sent_at or at, attempts.received_at, attempts.received_at, began]
-    if run.waiting_since is not None:  # the message is the one that ended the wait
-        steps = [at, run.waiting_since, attempts.received_at, began]
+    waited = run.waiting_since if attempts.waited_since is None else attempts.waited_since
+    if waited is not None and waited <= began:  # the message is the one that ended the wait
+        steps = [at, waited, attempts.received_at, began]
     parts = list[float]()
     for step in steps:
         reached = min(max(step, at), began)

@@ -162,8 +162,8 @@ class Attempts:
     - `redriven_from`: the ids of the messages that carried the run before its redrives, newest last, separated by
       spaces.
     - `earlier`: the attempts before the last one, which were not successful, oldest first.
-    - `sent_at`, `received_at`: when the message that started the first attempt was sent and received, if it started
-      late (domain.runs.delays).
+    - `sent_at`, `received_at`, `waited_since`: when the message that started the first attempt was sent and received,
+      and since when the run had waited, if it started late (domain.runs.delays).
     """
 
     attempt: int
@@ -175,6 +175,7 @@ class Attempts:
     earlier: tuple[Attempt, ...] = ()
     sent_at: float | None = None
     received_at: float | None = None
+    waited_since: float | None = None
 
     @property
     def is_listed(self) -> bool:

@@ -83,7 +83,8 @@ class Prescale:
             saved = decision.plan if decision.plan == stored else self.store.put(decision.plan)
             if saved is None:
                 return  # another tick of this minute decides
-            if new := [each.says for each in saved.history if each not in stored.history]:
+            told = {(each.at, each.says) for each in stored.history}
+            if new := [each.says for each in saved.history if (each.at, each.says) not in told]:
                 report.add("prescaled", decisions=new, spent=saved.spent_on(now))
             self._act(saved, decision.actions, report)
         except Exception as problem:  # noqa: BLE001 - runs start without it, only later

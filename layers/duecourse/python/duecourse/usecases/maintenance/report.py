@@ -12,19 +12,23 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from duecourse.domain.instants import from_iso, to_iso
 from duecourse.domain.jobs.cursor import Cursor
 from duecourse.domain.jobs.job import Job, JobState, Lane
 from duecourse.domain.jobs.upcoming import estimated
 from duecourse.domain.maintenance.report import (
     MAX_JOBS,
     MAX_OCCURRENCES,
+    MAX_WINDOW_SECONDS,
     ReportRequest,
     Summary,
     Tally,
     answer_of,
+    as_of,
     expected_occurrences,
     judged,
     refusal_of,
+    settled,
     tally,
 )
 from duecourse.domain.runs.coverage import recorded
@@ -133,21 +137,27 @@ class _Plan:
 
 @dataclass(slots=True)
 class _Making:
-    """The work for one report, which may compare `left` more occurrences. `served`: as in the audit."""
+    """The work for one report, which may compare `left` more occurrences. `served`: as in the audit. The report is made
+    at `now` (UTC seconds). In the report before, made at `before`, occurrences after `earlier[0]` and up to
+    `earlier[1]` were in progress.
+    """
 
     uses: MakeReport
     request: ReportRequest
     deadline: float
     left: int
     begun: bool = False
+    now: float = 0.0
+    before: float = 0.0
+    earlier: tuple[int, int] | None = None
     served: dict[Lane, int] = field(default_factory=dict)
 
     def summary(self) -> Summary:
         """Return the report."""
-        made = Summary(self.request)
-        ids = self._ids(made)
+        ids = self._ids(made := Summary(self.request))
         made.jobs, made.before = len(ids), self._before()
-        examined, now, longest = ids[: self.uses.max_jobs], self.uses.parts.clock.now(), 0.0
+        self.now = made.as_of = from_iso(to_iso(now := self.uses.parts.clock.now()))  # as the next report reads it
+        examined, longest = ids[: self.uses.max_jobs], 0.0
         made.leave_out(ids[self.uses.max_jobs :], f"above {self.uses.max_jobs} jobs")
         for start in range(0, len(examined), GROUP):
             if now + longest >= self.deadline:
@@ -184,19 +194,23 @@ class _Making:
         return sorted(ids)
 
     def _before(self) -> int | None:
-        """Return the number of jobs in the report before, if it had the same tags."""
+        """Return the number of jobs in the report before, if it had the same tags. Note what was in progress then."""
         request = self.request
         runs = self.uses.parts.runs.page(request.tenant, request.job_id, limit=BEFORE, before=request.run)
         for run in runs:
             result = run.result if isinstance(run, Succeeded) else None
             if isinstance(result, dict) and result.get("tags") == list(request.tags):
                 jobs = result.get("jobs")
+                if (first := result.get("open_from")) is not None:
+                    since = max(int(from_iso(first)), request.begin - MAX_WINDOW_SECONDS) - 1
+                    self.earlier = since, min(int(from_iso(result["end"])), request.begin) - 1
+                    self.before = from_iso(result["as_of"])
                 return jobs if isinstance(jobs, int) else None
         return None
 
     def _group(self, ids: Sequence[str], made: Summary) -> None:
         """Examine some jobs."""
-        self._charge(1)
+        self._charge(1 if self.earlier is None else 2)
         stored = self.uses.parts.jobs.definitions(self.request.tenant, ids)
         plans: list[_Plan] = []
         for job_id in ids:
@@ -226,6 +240,7 @@ class _Making:
                 made.leave_out([one.plan.job.id], "unreadable")
             else:
                 made.add(one.plan.job.id, found)
+                made.earlier += one.earlier
 
     def _planned(self, job: Job, cursor: Cursor | None, made: Summary) -> list[_Plan]:
         """Return how a job is compared; nothing if it is not."""
@@ -271,7 +286,14 @@ class _Making:
         records = parts.runs.few_between(job.tenant, job.id, low, self.request.end - 1, limit=most)
         if records is None:
             return _Compared(plan, read=most, problem="too many other runs")
-        occurrences, read = job.occurrences(), len(records)
+        occurrences, read, earlier = job.occurrences(), len(records), Tally()
+        if self.earlier is not None:
+            since, until = self.earlier
+            rest = parts.runs.few_between(job.tenant, job.id, since, until, limit=most)
+            known = sorted(set(islice(expected_occurrences(occurrences, rest or (), since, until, until), most + 1)))
+            if rest is None or len(known) > most:
+                return _Compared(plan, read=read + most, problem="too many earlier runs")
+            read, earlier = read + len(rest), settled(known, rest, self.before, self.now)
         # A deleted job had the same id. Its other occurrences are not known. (A quarantined job is already noted.)
         again = plan.since < self.request.end - 1 and int(job.created_at) == int(job.changed_at)
         again &= any(each.occurrence <= int(job.created_at) and not each.backfilled for each in records)
@@ -283,7 +305,7 @@ class _Making:
             expected = sorted(set(islice(derived, most + 1)))
             if len(expected) > most:
                 return _Compared(plan, read=read, problem="too many occurrences")
-            found = tally(expected, records)
+            found = tally(expected, as_of(records, self.now))
             if not found.missing:
                 break
             run, _ = self.uses.classify.covering(job, found.missing[0].first)
@@ -291,7 +313,7 @@ class _Making:
                 break
             records.append(recorded(run))
         served = max((record.due for record in records if record.ran and record.lane is job.lane), default=0)
-        return _Compared(plan, found, served, read, again=again)
+        return _Compared(plan, found, served, read, again=again, earlier=earlier)
 
     def _explained(self, missing: Sequence[_Compared]) -> list[Tally | None]:
         """Return the tallies after the missing occurrences were explained; None for items that cannot be read."""
@@ -313,7 +335,8 @@ class _Making:
 @dataclass(frozen=True, slots=True)
 class _Compared:
     """The comparison of a job. `served`: as in ComparedJob. `read`: the number of records read. `again`: the job was
-    created again in the window. Without a `tally`, the job was not examined because of `problem`.
+    created again in the window. `earlier`: as in Summary. Without a `tally`, the job was not examined because of
+    `problem`.
     """
 
     plan: _Plan
@@ -322,3 +345,4 @@ class _Compared:
     read: int = 0
     problem: str = ""
     again: bool = False
+    earlier: Tally = field(default_factory=Tally)
