@@ -11,6 +11,8 @@ from urllib.parse import quote
 import pytest
 
 from duecourse.api.routes.table import ROUTES
+from duecourse.domain.ids import RunName
+from duecourse.stores.table import ENDED
 from tests.support.unchanged import (
     CALLERS,
     CHAIN,
@@ -259,3 +261,27 @@ def test_any_refused_request_without_tokens_changes_nothing(seed: int) -> None:
     for _ in range(200):
         check(office, drawn(random), rehearse=False)
         office.world.until(office.world.clock.now() + random.choice((0, 0, 1, 5)))
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.extended) for seed in range(2, 20))]
+)
+def test_any_refused_request_without_a_queue_tells_the_truth(seed: int) -> None:
+    random = Random(seed)
+    office = Office().filled()
+    office.world.wheel.refuse, office.world.wheel.refuse_operations = lambda _: True, True
+    kinds = set[str]()
+    for asked in (Asked("POST", "/v1/jobs/manual/run"), *(drawn(random) for _ in range(200))):
+        stored = office.stored()
+        answer = office.ask(asked)
+        made = {name: item for name, item in office.stored().items() if name not in stored and " INPUT#.m" in name}
+        if answer.status >= 400:
+            kinds.add(answer.json["type"])
+            if "othing was changed" in answer.text:
+                assert changes(stored, office.stored()) == {}, (asked, answer.text)
+        for name, item in made.items():
+            if ENDED.partition not in item:  # it is due at once
+                job_id, suffix = name.partition(" ")[0].rpartition("#")[2], name.rpartition("#")[2]
+                run_id = RunName(job_id, int(item["occurrence"]["N"]), suffix)
+                assert office.ask(Asked("GET", f"/v1/runs/{run_id}")).status == 404, (asked, answer.text)
+    assert "/problems/lane-unavailable" in kinds

@@ -648,8 +648,8 @@ MUTANTS = (
     ),
     Mutant(
         "a run that comes due is rescheduled",
-        "has_come_due = run.due <= self.parts.clock.now() + CLOCKS_DIFFER_SECONDS",
-        "has_come_due = False",
+        "unstarted = can_change(run, self.parts.clock.now())",
+        "unstarted = True",
         "snoozes",
     ),
 )

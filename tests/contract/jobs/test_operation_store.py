@@ -80,6 +80,15 @@ def test_operations_operation_is_created_only_if_no_other_was_created_meanwhile(
     assert store.create(made("a", "other"), 0, None)
 
 
+def test_operations_keys_of_replaced_ones_stay_until_others_are_written(any_tables: Tables) -> None:
+    store, used = store_of(any_tables), {"digest": ("a", 9), "other": ("b", 10)}
+    assert store.create(made("a"), 0, None)
+    assert store.all("default").used == {}
+    assert store.create(made("b"), 1, made("a"), used)
+    assert store.create(made("c"), 2, None)
+    assert {key: tuple(of) for key, of in store.all("default").used.items()} == used
+
+
 def test_operations_creation_without_a_response_is_recognized(any_tables: Tables) -> None:
     store = store_of(any_tables)
     tables = store._tables

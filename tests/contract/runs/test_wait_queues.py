@@ -203,6 +203,7 @@ BACKFILL = replace(ASKED, suffix=".bAbCd1234", occurrence=None, backfill=Backfil
         replace(ASKED, own_payload=True, payload={"a": [1, 2.5, "ä", None, True]}),
         replace(ASKED, own_payload=True, payload=""),
         replace(ASKED, sent=True),
+        replace(ASKED, refused=True),
     ],
 )
 def test_wait_queues_run_request_is_read_as_written(any_tables: Tables, asked: Input) -> None:
@@ -237,6 +238,20 @@ def test_wait_queues_marking_a_run_request_as_sent_changes_nothing_else(any_tabl
     inputs.mark_sent("acme", "nightly", ASKED.suffix)
     assert inputs.get("acme", "nightly", ASKED.suffix) == replace(ASKED, sent=True)
     inputs.mark_sent("acme", "nightly", ".mGone1234")
+    assert inputs.get("acme", "nightly", ".mGone1234") is None
+
+
+def test_wait_queues_run_request_is_marked_as_refused_unless_it_was_sent(any_tables: Tables) -> None:
+    inputs = any_tables.inputs()
+    inputs.put("acme", "nightly", ASKED)
+    inputs.mark_refused("acme", "nightly", ASKED.suffix)
+    assert inputs.get("acme", "nightly", ASKED.suffix) == replace(ASKED, refused=True)
+    other = replace(ASKED, suffix=".mOther123")
+    inputs.put("acme", "nightly", other)
+    inputs.mark_sent("acme", "nightly", other.suffix)
+    inputs.mark_refused("acme", "nightly", other.suffix)
+    assert inputs.get("acme", "nightly", other.suffix) == replace(other, sent=True)
+    inputs.mark_refused("acme", "nightly", ".mGone1234")
     assert inputs.get("acme", "nightly", ".mGone1234") is None
 
 

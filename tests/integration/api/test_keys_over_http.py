@@ -362,6 +362,20 @@ def test_keys_requests_with_the_same_value_start_one_run(api: ApiClient, clock: 
     assert "no string or number at order" in missing.errors[""]
 
 
+def test_keys_request_with_the_same_value_starts_a_run_when_the_record_of_the_first_one_has_expired(
+    api: ApiClient, clock: SettableClock
+) -> None:
+    key = create(api, deduplicate_key="{{payload.order}}", expires_in_days=366)["key"]
+    days = api.settings.run_retention_days
+    ids = []
+    for day in (0, days - 1, days + 1, days + 2, 2 * days, 2 * days + 2):
+        clock.set(NOON + day * DAY_SECONDS)
+        ids.append(trigger(api, key, {"order": 17, "day": day}).json["id"])
+        assert ids[-1] in [str(each.message.name) for each in api.wheel.sent]
+    assert [ids.index(each) for each in ids] == [0, 0, 2, 2, 2, 5]
+    assert payload(api, ids[-1]) == {"order": 17, "day": 2 * days + 2}
+
+
 def test_keys_answer_of_a_trigger_has_nothing_of_the_run_in_progress(api: ApiClient) -> None:
     answer = trigger(api, create(api)["key"], {"n": 1})
     assert sorted(answer.json) == ["due", "id", "job_id", "requested_by"]

@@ -7,7 +7,7 @@ import pytest
 from duecourse.api.identity import SCOPES
 from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import Job
-from duecourse.domain.runs.operations import MAX_RUNNING, STALLED_SECONDS
+from duecourse.domain.runs.operations import MAX_KEPT, MAX_RUNNING, SHOWN_SECONDS, STALLED_SECONDS
 from duecourse.domain.runs.states import RunState
 from duecourse.testing.clock import SettableClock
 from tests.support.api import Answered, ApiClient, api_settings
@@ -117,6 +117,31 @@ def test_operations_repeated_request_returns_the_first_operation(api: ApiClient)
     other = api.send(json_event("POST", PATH, REDRIVE | {"tag": "a"}, headers={"idempotency-key": "k"}))
     assert (other.status, kind(other)) == (422, "idempotency-key-reused")
     assert len(api.get(PATH).json["items"]) == 1
+
+
+def test_operations_repeated_request_whose_operation_was_replaced_is_refused(
+    api: ApiClient, clock: SettableClock
+) -> None:
+    def ended(key: str) -> str:
+        clock.advance(60)
+        answer = api.send(json_event("POST", PATH, REDRIVE, headers={"idempotency-key": key}))
+        assert answer.status == 202, answer.text
+        api.ask(f"{PATH}/{answer.json['id']}/cancel")
+        return str(answer.json["id"])
+
+    first, *_, last = [ended(f"k{number}") for number in range(MAX_KEPT + 2)]
+    gone = api.get(f"{PATH}/{first}")
+    assert (gone.status, kind(gone)) == (404, "unknown-operation")
+    assert f"about {MAX_KEPT} ended operations are kept" in gone.json["detail"]
+    listed = api.get(PATH).json["items"]
+    again = api.send(json_event("POST", PATH, REDRIVE, headers={"idempotency-key": "k0"}))
+    assert (again.status, kind(again)) == (409, "idempotency-key-expired")
+    assert first in again.json["detail"]
+    assert [fault["header"] for fault in again.json["errors"]] == ["idempotency-key"]
+    assert api.get(PATH).json["items"] == listed
+    assert ended(f"k{MAX_KEPT + 1}") == last
+    clock.advance(SHOWN_SECONDS)
+    assert ended("k0") != first
 
 
 def test_operations_beyond_the_maximum_are_refused_until_one_is_cancelled(api: ApiClient) -> None:

@@ -274,3 +274,20 @@ def test_workers_of_other_jobs_are_hidden_from_tag_scoped_callers(tables: Tables
     assert [each["name"] for each in scoped["items"]] == ["ours"]
     assert workers(api, jwt_caller("default", "jobs:read:tag=other"))["items"] == []
     assert workers(api, jwt_caller("globex", "jobs:read"))["items"] == []
+
+
+def test_workers_list_for_tag_scoped_callers_says_that_others_are_missing(tables: Tables) -> None:
+    clock = SettableClock(NOON)
+    settings = api_settings(auth="jwt", tenant_claim="tenant")
+    api = ApiClient.over(tables, clock, settings=settings, workflows=tables.workflows(clock))
+    tagged = made_job(id="tagged", completion=Completion.CALLBACK, heartbeat_seconds=60, tags=("billing",))
+    assert api.jobs.create(tagged, cursor(tagged))
+    recorded(api, waiting_run(tagged))
+    own = jwt_caller("default", "jobs:read:tag=billing")
+    assert call(api, "heartbeat", {"worker": "ours"}, token=TOKEN, run_id="tagged.20261121T120000Z").status == 200
+    assert workers(api, own)["complete"]
+    recorded(api, waiting_run(callback_job(api)))
+    api.clock.advance(700)
+    assert report(api, worker="ours").status == 200
+    assert (workers(api, own)["items"], workers(api, own)["complete"]) == ([], False)
+    assert workers(api, jwt_caller("default", "jobs:read"))["complete"]

@@ -213,6 +213,21 @@ def test_backfill_request_that_is_repeated_runs_its_original_selection(world: Wo
     assert (again.look.plan, again.repeated) == (first.look.plan, True)
 
 
+@pytest.mark.parametrize("schedule", ["0 * * * *", ""])
+def test_backfill_of_all_runs_that_is_repeated_is_the_same_after_a_change_of_the_schedule(
+    world: World, office: Office, schedule: str
+) -> None:
+    world.add(job("*/5 * * * *", overlap=Overlap.ALLOW))
+    asked = Backfill(N - 7200, N, pace_seconds=3600, only=Only.ALL)
+    first = office.backfill(asked, key="k-1")
+    assert first.look.plan.count == 24
+    office.edit(expression=schedule)
+    again = office.backfill(asked, key="k-1")
+    assert (again.look.plan, again.look.at_once, again.repeated) == (first.look.plan, None, True)
+    second = office.api.runs.get("default", f"tick-tock.20261121T100500Z{first.suffix}")
+    assert (second.state, second.due) == (RunState.QUEUED, N + 3600)
+
+
 def keys_of(world: World) -> list[str]:
     """Collect the idempotency keys of all calls from now on."""
     found: list[str] = []

@@ -7,10 +7,11 @@ import pytest
 from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS
 from duecourse.domain.runs.api_keys import ApiKey
 from duecourse.domain.runs.states import Run, RunState
+from duecourse.domain.targets.targets import Failed
 from duecourse.ports import NoAnswerError
-from duecourse.testing.faults import after, failing, lost
+from duecourse.testing.faults import after, before, failing, lost
 from duecourse.usecases.runs.api_keys import ApiKeyDraft
-from duecourse.usecases.runs.requests import OwnPayload
+from duecourse.usecases.runs.requests import Later, OwnPayload
 from tests.support.jobs import NOON, job
 from tests.support.world import Killed, Office, Payloads, World
 
@@ -59,6 +60,75 @@ def test_debounced_request_without_a_payload_gives_the_run_that_of_the_job(
     send(office, key, None)
     world.until(NOON + 300)
     assert calls.given == [None]
+
+
+@pytest.mark.parametrize(("first", "second"), [(None, {"from": "request"}), ({"from": "request"}, None)])
+def test_debounced_payload_is_that_of_the_last_request_whether_it_has_one_or_not(
+    world: World, office: Office, calls: Payloads, key: ApiKey, first: Any, second: Any
+) -> None:
+    office.edit(payload={"from": "job"})
+    send(office, key, first)
+    world.until(NOON + 20)
+    send(office, key, second)
+    world.until(NOON + 300)
+    assert calls.given == [second or {"from": "job"}]
+
+
+@pytest.mark.parametrize("seconds", [0, 30, 4000])
+def test_debounced_request_after_the_start_of_a_rescheduled_run_opens_the_next_window(
+    world: World, office: Office, calls: Payloads, key: ApiKey, seconds: int
+) -> None:
+    first, reschedule = send(office, key, 1), office.api.rescheduling
+    reschedule(reschedule.unstarted("default", first.run_id), "anna", None, Later(delay_seconds=seconds))
+    for second in (0, 15, 25, 40):
+        world.until(NOON + second)
+        send(office, key, second)
+    world.until(NOON + 5000)
+    # A request within ten seconds before the start may be too late, so it also opens the next window.
+    assert calls.given == {0: [1, 40], 30: [15, 40], 4000: [40]}[seconds]
+
+
+def test_debounced_request_after_the_cancellation_of_the_run_opens_the_next_window(
+    world: World, office: Office, calls: Payloads, key: ApiKey
+) -> None:
+    first = send(office, key, 1)
+    office.api.commands.cancel("default", first.run_id, "anna")
+    world.work()
+    second = send(office, key, 2)
+    assert second.name != first.name
+    assert send(office, key, 3).name == second.name
+    world.until(NOON + 300)
+    assert calls.given == [3]
+    assert office.record(first).state is RunState.CANCELLED
+
+
+def test_debounced_run_that_is_attempted_again_keeps_its_payload(
+    world: World, office: Office, calls: Payloads, key: ApiKey
+) -> None:
+    calls.failing = [Failed("503")]
+    first, reschedule = send(office, key, 1), office.api.rescheduling
+    reschedule(reschedule.unstarted("default", first.run_id), "anna", None, Later(delay_seconds=0))
+    world.until(NOON + 1)
+    assert office.record(first).state is RunState.RETRYING
+    send(office, key, 2)
+    world.until(NOON + 300)
+    assert sorted(calls.given) == [1, 1, 2]
+
+
+@pytest.mark.parametrize(("seconds", "given"), [(0, [1, 2]), (600, [2])])
+def test_debounced_run_that_is_rescheduled_during_a_request_gets_its_payload_or_the_next_run_does(
+    world: World, office: Office, calls: Payloads, key: ApiKey, seconds: int, given: list[int]
+) -> None:
+    first, reschedule = send(office, key, 1), office.api.rescheduling
+
+    def other() -> None:
+        reschedule(reschedule.unstarted("default", first.run_id), "anna", None, Later(delay_seconds=seconds))
+        world.work()
+
+    with world.faulty("inputs", replace_payload=before(other, times=1)):
+        send(office, key, 2)
+    world.until(NOON + 900)
+    assert calls.given == given
 
 
 def test_debounced_request_after_the_window_opens_the_next_one(

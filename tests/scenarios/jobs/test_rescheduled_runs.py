@@ -287,3 +287,50 @@ def test_rescheduled_run_must_not_have_come_due(world: World, office: Office, ca
     with pytest.raises(NotDelayedError):
         rescheduled(office, asked, FIVE_HOURS)
     assert world.runs("tick-tock") == []
+
+
+@pytest.mark.parametrize("to", [TWO_HOURS + HOUR, FIVE_HOURS])
+def test_rescheduled_run_whose_payload_changes_meanwhile_keeps_its_new_time(
+    world: World, office: Office, calls: Payloads, to: int
+) -> None:
+    asked = office.run(OwnPayload(1), later=Later(at=TWO_HOURS))
+    reschedule = office.api.rescheduling
+    found = reschedule.unstarted("default", asked.run_id)
+    rescheduled(office, asked, to)
+    assert reschedule(found, "ben", OwnPayload(2), None).due == to
+    world.until(FIVE_HOURS + 60)
+    assert calls.given == [2]
+    assert to <= times(world)[0] <= to + 0.5
+
+
+def test_rescheduled_run_counts_in_its_hour_if_it_was_due_too_soon_to_count(
+    world: World, office: Office, calls: Payloads
+) -> None:
+    del calls
+    world.settings = replace(world.settings, delayed_runs_per_hour=2)
+    first, second, third = (office.run(later=Later(delay_seconds=60 + number)) for number in range(3))
+    rescheduled(office, first, int(NOON) + 3000)
+    rescheduled(office, second, int(NOON) + 110)
+    rescheduled(office, second, int(NOON) + 3000)
+    with pytest.raises(RunQuotaError):
+        rescheduled(office, third, int(NOON) + 3000)
+    assert office.api.runs.get("default", third.run_id).due == int(NOON) + 62
+    rescheduled(office, second, int(NOON) + 3100)  # it counts already
+
+
+def test_rescheduled_run_with_a_new_payload_announces_a_missed_deadline_once(world: World, office: Office) -> None:
+    world.add(
+        job(
+            "",
+            start_within_seconds=30,
+            overlap=Overlap.QUEUE,
+            completion=Completion.CALLBACK,
+            completion_seconds=HOUR,
+        )
+    )
+    office.run(later=Later(at=TWO_HOURS - 300))
+    asked = office.run(OwnPayload(1), later=Later(at=TWO_HOURS))
+    world.until(TWO_HOURS - 60)  # the check is sent
+    rescheduled(office, asked, None, OwnPayload(2))
+    world.until(TWO_HOURS + 600)
+    assert [each.at for each in world.notices.deadlines] == [TWO_HOURS + 30]

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from duecourse.domain.instants import DAY_SECONDS
 from duecourse.domain.jobs.job import (
     Backoff,
     Completion,
@@ -16,7 +17,9 @@ from duecourse.domain.jobs.job import (
 )
 from duecourse.domain.runs.states import RunState
 from duecourse.domain.targets.targets import Failed
+from duecourse.limits import MESSAGE_RETENTION_DAYS
 from duecourse.messages import MessageKind
+from duecourse.ports import NoAnswerError
 from duecourse.usecases.jobs.job_errors import JobUnknownError, KeyReusedError
 from duecourse.usecases.runs.lists import RunUnknownError
 from duecourse.usecases.runs.requests import LaneUnavailableError, OwnPayload
@@ -233,6 +236,51 @@ def test_run_now_rejected_by_its_lane_can_be_sent_again(world: World, office: Of
     asked = office.run(key="k-1")
     world.work()
     assert office.record(asked).state is S
+
+
+@pytest.mark.parametrize("key", [None, "k-1"])
+def test_run_now_rejected_by_its_lane_is_not_shown_as_queued(world: World, office: Office, key: str | None) -> None:
+    world.add(job("0 0 1 1 *"))
+    world.wheel.refuse = lambda _: True
+    with pytest.raises(LaneUnavailableError) as error:
+        office.run(key=key)
+    with pytest.raises(RunUnknownError):
+        office.api.runs.get("default", str(error.value))
+    world.clock.advance(30)
+    world.wheel.refuse = lambda _: False
+    asked = office.run(key=key)
+    assert office.record(asked).state is RunState.QUEUED
+    world.work()
+    assert office.record(asked).state is S
+    assert world.caller.runs == [str(asked.name)]
+
+
+def test_run_now_rejected_by_its_lane_and_repeated_after_days_starts(world: World, office: Office) -> None:
+    world.add(job("0 0 1 1 *"))
+    world.wheel.refuse = lambda _: True
+    with pytest.raises(LaneUnavailableError):
+        office.run(key="k-1")
+    world.wheel.refuse = lambda _: False
+    world.clock.advance((MESSAGE_RETENTION_DAYS + 1) * DAY_SECONDS)
+    asked = office.run(key="k-1")
+    world.work()
+    assert office.record(asked).state is S
+
+
+def test_run_now_rejected_by_its_lane_when_it_is_repeated_stays_queued(world: World, office: Office) -> None:
+    world.add(job("0 0 1 1 *"))
+
+    def unanswered(_: object) -> bool:
+        raise NoAnswerError("lost")
+
+    world.wheel.refuse = unanswered
+    with pytest.raises(NoAnswerError):
+        office.run(key="k-1")
+    world.clock.advance(1)
+    world.wheel.refuse = lambda _: True
+    with pytest.raises(LaneUnavailableError) as error:
+        office.run(key="k-1")
+    assert office.api.runs.get("default", str(error.value)).state is RunState.QUEUED
 
 
 def test_run_now_without_a_key_is_a_separate_run(world: World, office: Office) -> None:

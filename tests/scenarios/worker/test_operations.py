@@ -20,8 +20,8 @@ from duecourse.domain.runs.operations import (
 )
 from duecourse.domain.runs.states import Dead, RunState
 from duecourse.domain.targets.targets import Failed
-from duecourse.ports import NoAnswerError
-from duecourse.testing.faults import around, lost
+from duecourse.ports import NoAnswerError, StoreBusyError
+from duecourse.testing.faults import around, before, lost
 from duecourse.usecases.runs.operations import OperationEndedError, OperationQuotaError, Operations
 from duecourse.usecases.runs.requests import Later, RunRequest
 from tests.support.jobs import NOON, cursor, job
@@ -129,6 +129,37 @@ def test_operations_do_not_discard_runs_that_are_redriven_meanwhile(world: World
     found = world.api.commands.send_many(OperationKind.DISCARD, dead, by="ann", note="an outage")
     assert (found.sent, found.skipped) == (1, {Omission.NOT_DEAD: 1})
     assert [state for _, state in world.states("report")].count(RunState.DEAD) == 1
+
+
+def test_operations_do_not_discard_runs_that_die_again_meanwhile(world: World) -> None:
+    made = add_job(world)
+    add_runs(world, made, 1)
+    operation = start(world, OperationKind.DISCARD, states=(RunState.DEAD,))
+
+    def again() -> None:
+        (dead,) = world.runs("report")
+        assert isinstance(dead, Dead)
+        died = replace(dead, finished_at=dead.finished_at + 5000, fencing_token="another")
+        assert world.run_store.write(died, dead) is None
+
+    with world.faulty("run_store", write=before(again, times=1)):
+        later(world, 60)
+    (run,) = world.runs("report")
+    assert isinstance(run, Dead)
+    assert run.discard is None
+    assert (now(world, operation).done, now(world, operation).skipped) == (0, {Omission.NOT_DEAD: 1})
+
+
+def test_operations_discard_of_one_run_that_dies_again_meanwhile_can_be_repeated(world: World) -> None:
+    add_runs(world, add_job(world), 1)
+    (dead,) = world.runs("report")
+    assert isinstance(dead, Dead)
+    died = replace(dead, finished_at=NOON, fencing_token="another")
+    act = before(lambda: world.run_store.write(died, dead), times=1)
+    with world.faulty("run_store", write=act), pytest.raises(StoreBusyError):
+        world.api.commands.discard("default", str(dead.name), "an outage", "ann")
+    assert world.runs("report") == [died]
+    assert world.api.commands.discard("default", str(dead.name), "an outage", "ann").finished_at == NOON
 
 
 def test_operations_discard_without_a_response_is_found_to_be_made(world: World) -> None:

@@ -8,6 +8,7 @@ import pytest
 from duecourse.domain.runs.operations import (
     LASTS_SECONDS,
     MAX_KEPT,
+    MAX_REMEMBERED,
     STALLED_SECONDS,
     HandledPage,
     Omission,
@@ -19,6 +20,7 @@ from duecourse.domain.runs.operations import (
     counted,
     delay,
     failed,
+    remembered,
     replaced,
     running,
 )
@@ -115,6 +117,16 @@ def test_operations_ended_ones_make_room_oldest_first() -> None:
     assert running([*ended, active], NOON) == [active]
     assert replaced([*ended[1:], active], NOON) is None
     assert replaced([*ended, active], NOON) == ended[-1]
+
+
+def test_operations_keys_of_replaced_ones_are_remembered_while_the_operation_would_be_kept() -> None:
+    first, second = (made(id=name, created_at=NOON + at, request=f"{name} body") for name, at in (("a", 0), ("b", 60)))
+    used = remembered({}, first, NOON)
+    assert used == {"a": ("a", first.expires_at)}
+    assert remembered(used, second, first.expires_at - 1) == used | {"b": ("b", second.expires_at)}
+    assert remembered(used, second, first.expires_at) == {"b": ("b", second.expires_at)}
+    many = {str(number): ("x", first.expires_at) for number in range(MAX_REMEMBERED)}
+    assert list(remembered(many, second, NOON)) == [*map(str, range(1, MAX_REMEMBERED)), "b"]
 
 
 def test_operations_redrive_covers_runs_that_died_before_its_creation() -> None:

@@ -21,7 +21,14 @@ from duecourse.api.problems import (
 from duecourse.api.request import IDEMPOTENCY_KEY as HEADER
 from duecourse.domain.jobs.backfill import AtOnceError, BackfillTooLargeError
 from duecourse.domain.runs.states import RunState
-from duecourse.ports import GraphMissingError, JobQuotaError, KeyUsedError, StoreBusyError, TasksUnavailableError
+from duecourse.ports import (
+    DefinitionUnreadableError,
+    GraphMissingError,
+    JobQuotaError,
+    KeyUsedError,
+    StoreBusyError,
+    TasksUnavailableError,
+)
 from duecourse.usecases.jobs.job_errors import (
     IdempotencyKeyExpiredError,
     JobChangedError,
@@ -46,6 +53,7 @@ from duecourse.usecases.runs.commands import (
     RunStateError,
 )
 from duecourse.usecases.runs.lists import RunUnknownError
+from duecourse.usecases.runs.operations import OperationReplacedError
 from duecourse.usecases.runs.requests import LaneUnavailableError
 from duecourse.usecases.runs.rerun import NoStepError, RunNotEndedError
 from duecourse.usecases.runs.rescheduling import NotDelayedError
@@ -132,6 +140,9 @@ def _of_job(error: Exception, path: Mapping[str, str]) -> Problem | None:
                 "The job's cursor cannot be read, so the job cannot be changed. "
                 "Delete the job and create it again, or contact the operator. Nothing was changed.",
             )
+        case DefinitionUnreadableError() if "run_id" not in path:  # a worker's request is repeated after a 500
+            detail = "This release cannot read the job, because a newer release wrote it or it is damaged."
+            return Problem("job-unreadable", f"{detail} Contact the operator, who can deploy that release again.")
         case ShadowJobError():
             remedy = "compare it (duecourse shadow report), and then promote it (duecourse shadow promote)"
             return Problem("is-shadow", f"{error} is a shadow of another scheduler, so it stays paused; {remedy}.")
@@ -153,6 +164,9 @@ def _of_creation(error: Exception, job_quota: int) -> Problem | None:
             return _key("idempotency-key-reused", detail)
         case IdempotencyKeyExpiredError():
             detail = f'created the job "{error}", which was deleted later; send a new key to create it again'
+            return _key("idempotency-key-expired", detail)
+        case OperationReplacedError():
+            detail = f"created the operation {error}, which has ended and is not kept; send a new key to create another"
             return _key("idempotency-key-expired", detail)
         case JobQuotaError():
             full = f"The quota of {job_quota} jobs that have not ended (job_quota) is reached"
@@ -194,9 +208,9 @@ def _of_run(error: Exception) -> Problem | None:
         case RunStateError():
             return _state(error)
         case LaneUnavailableError():
-            effect = f"only {', '.join(error.started)} was started" if error.started else "nothing was changed"
-            detail = f"The queue did not accept the message; {effect}. Try again in a few seconds."
-            return later("lane-unavailable", detail)
+            names = f"only {', '.join(error.started)} was started"
+            effect = names if error.started else "no run is affected, even if the job's history has the request"
+            return later("lane-unavailable", f"The queue did not accept the message; {effect}. Repeat the request.")
     return None
 
 

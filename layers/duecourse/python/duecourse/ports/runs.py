@@ -57,9 +57,10 @@ class Input:
 
     `suffix` is the suffix of its runs (`.m…`, `.b…`); the suffix of a skip (`.s…`) identifies no run. `generation` is
     the job's generation at the time of the request. `fingerprint` distinguishes a repetition of the request from
-    another request with the same key. `sent`: its messages were sent, and are not sent again. `correlation_id` belongs
-    to the request that was sent first. `workflow` is the reference of the graph with which a workflow runs an
-    occurrence again, at once. `delayed`: its run is a delayed run, which is listed across jobs until it is due.
+    another request with the same key. `sent`: its messages were sent, and are not sent again. `refused`: its lane did
+    not accept the message of its run, unless a repetition was `sent`. `correlation_id` belongs to the request that was
+    sent first. `workflow` is the reference of the graph with which a workflow runs an occurrence again, at once.
+    `delayed`: its run is a delayed run, which is listed across jobs until it is due.
     """
 
     suffix: str
@@ -76,3 +77,4 @@ class Input:
     correlation_id: str | None = None
     workflow: str | None = None
     delayed: bool = False
+    refused: bool = False

@@ -19,7 +19,7 @@ from duecourse.ports import AwsError, Input
 from duecourse.stores import values
 from duecourse.stores.keys import Item, job_key
 from duecourse.stores.run_item import EVERY_RUN, Listing
-from duecourse.stores.table import ENDED, Absent, Present, Put, Remove, Returned, Set, Table, Tables, Update, equal
+from duecourse.stores.table import ENDED, Absent, Present, Put, Returned, Set, Table, Tables, Update, all_of, equal
 
 PREFIX = "INPUT#"
 WINDOW_PREFIX = "WINDOW#"
@@ -27,7 +27,7 @@ WINDOW_PREFIX = "WINDOW#"
 
 _PLAIN = (
     *("requested_at", "requested_by", "fingerprint", "generation", "expires_at", "occurrence", "sent"),
-    *("correlation_id", "workflow"),
+    *("correlation_id", "workflow", "refused"),
 )
 """The fields that are attributes of the same names."""
 
@@ -39,13 +39,14 @@ class Inputs:
         self._tables = tables
         self._listing = listing
 
-    def put(self, tenant: str, job_id: str, wanted: Input) -> Input | None:
-        """Write the request if there is none with its suffix. Return None if it was written, else the existing
-        request.
+    def put(self, tenant: str, job_id: str, wanted: Input, instead_of: Input | None = None) -> Input | None:
+        """Write the request if there is none with its suffix, or `instead_of` that one. Return None if it was written,
+        else the existing request.
         """
         item = to_item(tenant, job_id, wanted, self._listing)
+        condition = Absent() if instead_of is None else equal("expires_at", instead_of.expires_at)
         try:
-            written = self._tables.write(Put(Table.RUNS, item, Absent()), Returned.FOUND)
+            written = self._tables.write(Put(Table.RUNS, item, condition), Returned.FOUND)
         except AwsError:
             if self.get(tenant, job_id, wanted.suffix) != wanted:
                 raise
@@ -61,11 +62,13 @@ class Inputs:
         item = self._tables.get(Table.RUNS, job_key(tenant, job_id, PREFIX + suffix))
         return None if item is None else from_item(item)
 
-    def replace_payload(self, tenant: str, job_id: str, wanted: Input) -> None:
-        """Give an existing request the payload of another one with its suffix."""
-        payload = _payload(wanted)
-        change = Remove("payload") if payload is None else Set("payload", payload)
-        self._tables.write(Update(Table.RUNS, job_key(tenant, job_id, PREFIX + wanted.suffix), (change,), Present()))
+    def replace_payload(self, tenant: str, job_id: str, standing: Input, payload: Any) -> bool:
+        """Give an existing request another payload. Return False if its run was given another time since it was
+        read.
+        """
+        key, change = job_key(tenant, job_id, PREFIX + standing.suffix), Set("payload", values.document(payload))
+        unchanged = equal("expires_at", standing.expires_at)
+        return self._tables.write(Update(Table.RUNS, key, (change,), unchanged)).held
 
     def window_end(self, tenant: str, job_id: str, group: str) -> int | None:
         """Return the end of the last window of a group of debounced requests (UTC seconds); None if there was none.
@@ -85,6 +88,11 @@ class Inputs:
         key = job_key(tenant, job_id, PREFIX + suffix)
         self._tables.write(Update(Table.RUNS, key, (Set("sent", True),), Present()))
 
+    def mark_refused(self, tenant: str, job_id: str, suffix: str) -> None:
+        """Record that the message of the request was not accepted, unless a repetition sent it."""
+        key = job_key(tenant, job_id, PREFIX + suffix)
+        self._tables.write(Update(Table.RUNS, key, (Set("refused", True),), all_of(Present(), Absent("sent"))))
+
 
 def to_item(tenant: str, job_id: str, wanted: Input, listing: Listing = EVERY_RUN) -> Item:
     """Return the item of a request, with the keys of the list of delayed runs if its run is one (`delayed_runs`).
@@ -100,6 +108,7 @@ def to_item(tenant: str, job_id: str, wanted: Input, listing: Listing = EVERY_RU
             "payload": _payload(wanted),
             "backfill": None if asked is None else values.document(_document(asked)),
             "sent": wanted.sent or None,
+            "refused": wanted.refused or None,
         }
     )
 

@@ -1,13 +1,13 @@
 """Operations in the jobs table: `TENANT#<tenant>/OPERATION#<id>`. `OPERATION#` counts the operations that the tenant
-has created.
+has created, and has the idempotency keys of those that were replaced.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from duecourse.domain.runs.operations import Omission, Operation, OperationState, Position
+from duecourse.domain.runs.operations import Omission, Operation, OperationState, Position, UsedKeys
 from duecourse.domain.runs.states import RunState
 from duecourse.ports import AwsError
 from duecourse.stores import values
@@ -41,10 +41,13 @@ _FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class AllOperations:
-    """All operations of a tenant. `version` increases with every operation that is created."""
+    """All operations of a tenant, and the keys of replaced ones. `version` increases with every operation that is
+    created.
+    """
 
     items: Sequence[Operation]
     version: int
+    used: UsedKeys = field(default_factory=dict)
 
 
 class OperationStore:
@@ -65,18 +68,23 @@ class OperationStore:
         partition = tenant_key(tenant, "")["PK"]["S"]
         query = Query(Table.JOBS, partition, Prefix("SK", OPERATION_PREFIX), consistent=True)
         items = list(pages(self._tables, query))
-        version = values.integer(items.pop(0), "version") if items else 0  # the version sorts first
+        first = items.pop(0) if items else {}  # it sorts before the operations
+        version = values.integer(first, "version") if first else 0
         read = [readable(lambda item: _operation(tenant, item), item) for item in items]
-        return AllOperations([each for each in read if each is not None], version)
+        used = values.parse(values.optional_text(first, "used") or "{}")
+        return AllOperations([each for each in read if each is not None], version, used)
 
-    def create(self, operation: Operation, version: int, replaced: Operation | None) -> bool:
-        """Write a new operation if no other one was created since `version`, and delete the one that it replaces.
-        Return whether it was written, by this call or by an earlier one without a response. Raises StoreBusyError.
+    def create(
+        self, operation: Operation, version: int, replaced: Operation | None, used: UsedKeys | None = None
+    ) -> bool:
+        """Write a new operation if no other one was created since `version`, and delete the one that it replaces. Write
+        the keys `used` of replaced operations (None: they stay). Return whether it was written, by this call or by an
+        earlier one without a response. Raises StoreBusyError.
         """
-        count, unchanged = (Set("version", version + 1),), holds({"version": version or None})
+        changes = [Set("version", version + 1), *([] if used is None else [Set("used", values.document(used))])]
         writes: list[Write | Check] = [
             Put(Table.JOBS, _item(operation), Absent()),
-            Update(Table.JOBS, _key(operation.tenant, ""), count, unchanged),
+            Update(Table.JOBS, _key(operation.tenant, ""), tuple(changes), holds({"version": version or None})),
         ]
         if replaced is not None:
             writes.append(Delete(Table.JOBS, _key(replaced.tenant, replaced.id)))

@@ -22,6 +22,7 @@ from duecourse.api.query import MAX_ERROR_TEXT
 from duecourse.api.request import Request, read_key, request_key
 from duecourse.domain.instants import millisecond, to_iso
 from duecourse.domain.runs.operations import (
+    MAX_KEPT,
     MAX_PER_MINUTE,
     MAX_RUNNING,
     OPERATION_ID,
@@ -140,7 +141,13 @@ class OperationAnswer(TypedDict):
     note: str | None
     state: OperationState
     reason: Annotated[str | None, Field(description="Why it failed.")]
-    done: Annotated[Count, Field(description="The number of runs to which the command was sent.")]
+    done: Annotated[
+        Count,
+        Field(
+            description="The number of runs to which the command was sent. Each time a worker dies, up to 100 runs may "
+            "not be counted, also towards `limit`."
+        ),
+    ]
     refused: Annotated[Count, Field(description="The number of runs whose queue did not accept the command.")]
     skipped: Skipped
     searched_to: Annotated[
@@ -181,7 +188,8 @@ class OperationsAnswer(TypedDict):
     only_for=frozenset({OPS, WRITE}),
     checks_tags=True,
     problems=(
-        *("invalid-command", "unknown-job", "operation-quota", "idempotency-key-reused", "lane-unavailable", "busy"),
+        *("invalid-command", "unknown-job", "operation-quota", "idempotency-key-reused", "idempotency-key-expired"),
+        *("lane-unavailable", "busy"),
     ),
 )
 def create_operation(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
@@ -269,8 +277,8 @@ def _check_reach(api: Api, request: Request, body: OperationBody) -> None:
 def list_operations(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List operations.
 
-    Lists the running operations of the tenant and those of the last two days, newest first. Tag-scoped callers see the
-    operations of callers with no other tags than theirs.
+    Lists the running operations of the tenant and about 20 ended ones of the last two days, newest first. Tag-scoped
+    callers see the operations of callers with no other tags than theirs.
     """
     items = [_document(api, each) for each in api.operations.all(request.tenant) if _is_visible(request, each)]
     return Answer(HTTPStatus.OK, "operations_listed", OperationsAnswer(items=items), facts={"items": len(items)})
@@ -337,8 +345,8 @@ def _is_visible(request: Request, operation: Operation) -> bool:
 
 
 def _unknown(operation_id: str) -> Problem:
-    remedy = "it has expired, or never existed"
-    return Problem("unknown-operation", f'There is no operation "{shortened(operation_id)}"; {remedy}.')
+    why = f"it never existed, or has ended: about {MAX_KEPT} ended operations are kept, for two days"
+    return Problem("unknown-operation", f'There is no operation "{shortened(operation_id)}"; {why}.')
 
 
 def _document(api: Api, operation: Operation) -> OperationAnswer:

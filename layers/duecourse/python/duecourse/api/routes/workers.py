@@ -47,7 +47,10 @@ class WorkersAnswer(TypedDict):
     items: list[WorkerAnswer]
     complete: Annotated[
         bool,
-        Field(description="False if there were too many names in the last hour, so that some workers are missing."),
+        Field(
+            description="False if workers may be missing: there were too many names in the last hour, or the noted run "
+            "of a worker belongs to a job that the caller may not read."
+        ),
     ]
 
 

@@ -34,12 +34,12 @@ def list_workers(api: str | None, sign: bool | None, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    if not found.items:
-        say("no worker has named itself in the last hour; see `duecourse workers list --help`")
-    else:
+    if found.items:
         _print_workers(found.items)
+    elif found.complete:
+        say("no worker has named itself in the last hour; see `duecourse workers list --help`")
     if not found.complete:
-        say("Some workers are missing, because too many names were used in the last hour.")
+        say("Some workers may be missing: too many names in the last hour, or their jobs are not in your scope.")
 
 
 def _print_workers(found: Sequence[Worker]) -> None:

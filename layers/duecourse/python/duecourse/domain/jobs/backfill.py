@@ -64,8 +64,8 @@ class Backfill:
     """A request for a backfill: the occurrences from `since` on and before `until` (UTC seconds).
 
     One run starts every `pace_seconds`, the oldest first or the newest first. `chosen` are the occurrences that it
-    runs, in the order of their start; None: all occurrences in the range. With `force_new_key`, its runs have separate
-    idempotency keys. At most `at_once` of its runs are active (None: as many as the overlap rule allows).
+    runs, in the order of their start; None: those of the range in the current schedule. With `force_new_key`, its runs
+    have separate idempotency keys. At most `at_once` of its runs are active (None: as many as the overlap rule allows).
     """
 
     since: int

@@ -21,7 +21,10 @@ MAX_RUNNING = 5
 """The maximum number of operations of a tenant that run at the same time."""
 
 MAX_KEPT = 20
-"""The maximum number of ended operations of a tenant. A new operation replaces the oldest one."""
+"""The number of ended operations of a tenant from which on a new operation replaces the oldest one."""
+
+MAX_REMEMBERED = 1000
+"""The maximum number of replaced operations whose idempotency keys are remembered."""
 
 LASTS_SECONDS = DAY_SECONDS
 """How long an operation may run, in seconds. It then no longer counts as running, and the rest is not handled."""
@@ -165,6 +168,11 @@ class Operation:
         return int(self.created_at) + SHOWN_SECONDS
 
     @property
+    def key(self) -> str:
+        """The digest of the idempotency key; empty without a key."""
+        return (self.request or "").partition(" ")[0]
+
+    @property
     def handled(self) -> int:
         """The number of runs that count towards `limit`."""
         return self.done + self.refused
@@ -232,6 +240,23 @@ def replaced(operations: Sequence[Operation], now: float) -> Operation | None:
     """Return the ended operation that a new one replaces; None if there is room."""
     ended = [each for each in operations if not each.is_running(now)]
     return min(ended, key=lambda each: each.created_at) if len(ended) >= MAX_KEPT else None
+
+
+UsedKeys = Mapping[str, tuple[str, int]]
+"""The idempotency keys of replaced operations (the first characters of their digests), each with the operation's id and
+the time (UTC seconds) until which it is remembered, oldest first.
+"""
+
+
+def used_key(operation: Operation) -> str:
+    """Return the operation's key in UsedKeys."""
+    return operation.key[:16]
+
+
+def remembered(used: UsedKeys, gone: Operation, now: float) -> UsedKeys:
+    """Return the keys that remain in use, with that of the replaced operation `gone`."""
+    kept = [(key, of) for key, of in used.items() if of[1] > now]
+    return dict([*kept, (used_key(gone), (gone.id, gone.expires_at))][-MAX_REMEMBERED:])
 
 
 @dataclass(frozen=True, slots=True)

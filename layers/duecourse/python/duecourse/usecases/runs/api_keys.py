@@ -27,7 +27,7 @@ from duecourse.limits import LOST_RACES
 from duecourse.ports import StoreBusyError
 from duecourse.usecases.jobs.change import RequestKey
 from duecourse.usecases.jobs.job_errors import JobUnknownError, KeyReusedError
-from duecourse.usecases.runs.requests import Later, Manual, OwnPayload, Repeats, RunRequest
+from duecourse.usecases.runs.requests import Later, Manual, OwnPayload, Repeats, RunRequest, can_change
 from duecourse.usecases.tenants import Limits
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class ApiKeys:
         """
         payload: Any = job.payload if given is None else given.payload
         if key.debounce_seconds is not None and (group := key.debounced(payload)) is not None:
-            return self._debounced(key, job, given, group, key.debounce_seconds, correlation_id)
+            return self._debounced(key, job, OwnPayload(payload), group, key.debounce_seconds, correlation_id)
         if (value := key.deduplicated(payload)) is not None:
             request = RunRequest(key.principal, f"hook {key.id} value {value}", correlation_id)
             return self.manual.run(job, request, given, repeats=Repeats.FIRST_PAYLOAD)
@@ -232,18 +232,19 @@ class ApiKeys:
         return self.manual.run(job, RunRequest(key.principal, named, correlation_id), given)
 
     def _debounced(
-        self, key: ApiKey, job: Job, given: OwnPayload | None, group: str, seconds: int, correlation_id: str
+        self, key: ApiKey, job: Job, given: OwnPayload, group: str, seconds: int, correlation_id: str
     ) -> Run:
         """Return the run of the group's window, which gets this payload. The first request opens the window.
 
-        The payload was delivered if it was written before the end of the window, because the run starts later than
-        that on any clock. Otherwise this request also opens the next window.
+        The payload was delivered if it was written when the run had not started on any clock. Otherwise (the window
+        has ended, or the run was cancelled or rescheduled) this request also opens the next window.
         """
         windows = self.parts.inputs
+        closed: int | None = None
         for _ in range(LOST_RACES):
             opened = windows.window_end(job.tenant, job.id, group)
-            if opened is None or self.parts.clock.now() >= opened:
-                end = ceil(self.parts.clock.now()) + seconds
+            if opened is None or opened == closed or self.parts.clock.now() >= opened:
+                end = max(ceil(self.parts.clock.now()) + seconds, (opened or 0) + 1)
                 if not windows.open_window(job.tenant, job.id, group, end, instead_of=opened):
                     continue
                 opened = end
@@ -251,8 +252,9 @@ class ApiKeys:
             run = self.manual.run(
                 job, request, given, Later(at=opened + CLOCKS_DIFFER_SECONDS), repeats=Repeats.LAST_PAYLOAD
             )
-            if self.parts.clock.now() < opened:
+            if can_change(run, self.parts.clock.now()):
                 return run
+            closed = opened
         raise StoreBusyError("the window of the requests")
 
     def _secret(self) -> str:

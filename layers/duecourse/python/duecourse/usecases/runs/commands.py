@@ -20,7 +20,7 @@ from duecourse.domain.runs.transitions import own_job
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import WorkflowRef, refs_of, run_in
 from duecourse.messages import Cancel, Command, Complete, Fail, Redrive, RunMessage, message_about
-from duecourse.ports import Clock, GraphMissingError, Lanes, Outgoing, Randomness
+from duecourse.ports import Clock, GraphMissingError, Lanes, Outgoing, Randomness, StoreBusyError
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.runs.requests import LaneUnavailableError
 from duecourse.usecases.worker.work_item import CANCELLED
@@ -330,6 +330,8 @@ class Commands(ManyCommands):
             if (stored := self.discards.of(run, by, note)) is not None:
                 return stored
             run = self.runs.get(tenant, run_id)
+            if isinstance(run, Dead):  # it has died again
+                raise StoreBusyError("the record of the run")
         raise NotDeadError(run)
 
 

@@ -26,11 +26,12 @@ class Discards:
     randomness: Randomness
 
     def of(self, run: Run | None, by: str | None, note: str | None) -> Dead | None:
-        """Discard a run as it was read, and return it as it is stored; None if it is not dead. An earlier discard
-        remains. Raises StoreBusyError if other writers keep changing the record.
+        """Discard a run as it was read, and return it as it is stored; None if it is not dead, or has died again. An
+        earlier discard remains. Raises StoreBusyError if other writers keep changing the record.
         """
+        died_at = run.finished_at if isinstance(run, Dead) else None
         for _ in range(LOST_RACES):
-            if not isinstance(run, Dead):
+            if not isinstance(run, Dead) or run.finished_at != died_at:
                 return None
             if run.discard is not None:
                 return run

@@ -449,10 +449,12 @@ class Runs:
         return next((run for run in page.items if run.name == name), None)
 
     def _asked(self, tenant: str, name: RunName) -> Run | None:
-        """Return a QUEUED run if it was requested and its message may still be in transit."""
+        """Return a QUEUED run if it was requested and its message may be in transit."""
         asked = self.parts.inputs.get(tenant, name.job_id, name.suffix)
         job = None if asked is None else self.parts.jobs.get(tenant, name.job_id)
         if asked is None or job is None or asked.generation < job.created_generation:
+            return None
+        if asked.refused and not asked.sent:
             return None
         due = _due(job, asked, name.occurrence)
         if due is None or self.parts.clock.now() > due + MESSAGE_RETENTION_DAYS * DAY_SECONDS:

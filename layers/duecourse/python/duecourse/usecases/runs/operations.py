@@ -2,8 +2,9 @@
 
 A worker handles a page in this order: search, take tokens, send the commands, store the progress, send the message of
 the next page. If it dies in between, the message is delivered again: it repeats the page, whose commands are
-idempotent, or only sends the next message. If two messages handle the same page, only one of them stores its progress
-and sends the next message.
+idempotent, or only sends the next message. A repeated page no longer finds the runs that have left the list since then,
+so that they are not counted, and the limit can be exceeded by a page. If two messages handle the same page, only one of
+them stores its progress and sends the next message.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ from duecourse.domain.runs.operations import (
     counted,
     delay,
     failed,
+    remembered,
     replaced,
     running,
+    used_key,
 )
 from duecourse.domain.runs.states import Run, RunState
 from duecourse.domain.tenants.rate import Charge, free
@@ -49,6 +52,7 @@ from duecourse.usecases.worker.work_item import Disposition, ReceivedMessage
 if TYPE_CHECKING:
     from duecourse.ports import Received
     from duecourse.settings import RoundSettings
+    from duecourse.stores.operations import AllOperations
     from duecourse.usecases.parts import Parts
 
 ESTIMATED_PAGES, ESTIMATED_RUNS = 20, 100
@@ -82,6 +86,10 @@ class OperationUnknownError(Exception):
 
 class OperationQuotaError(Exception):
     """The maximum number of operations of the tenant are running."""
+
+
+class OperationReplacedError(Exception):
+    """The operation that was created with the caller's key (its id is the argument) has ended and was replaced."""
 
 
 class OperationEndedError(Exception):
@@ -239,13 +247,13 @@ class Operations:
         """Create the operation and return it. A repeated request returns the operation of the first one. The message
         is sent first, so that an operation that exists always has one. It is dropped if the operation is not created.
 
-        Raises OperationQuotaError, JobUnknownError, KeyReusedError, LaneUnavailableError or StoreBusyError; nothing is
-        done then.
+        Raises OperationQuotaError, OperationReplacedError, JobUnknownError, KeyReusedError, LaneUnavailableError or
+        StoreBusyError; nothing is done then.
         """
         store, sent = self.parts.jobs.operations, False
         for _ in range(LOST_RACES):
             now, standing = self.parts.clock.now(), store.all(wanted.tenant)
-            if (first := _repeated(wanted, standing.items)) is not None:
+            if (first := _repeated(wanted, standing, now)) is not None:
                 return first
             if len(running(standing.items, now)) >= MAX_RUNNING:
                 raise OperationQuotaError
@@ -254,7 +262,9 @@ class Operations:
                     check_known(self.parts.runs, wanted.tenant, job_id, self.parts.jobs.get(wanted.tenant, job_id))
                 self._send_first(wanted)
                 sent = True
-            if store.create(wanted, standing.version, replaced(standing.items, now)):
+            gone = replaced(standing.items, now)
+            used = remembered(standing.used, gone, now) if gone is not None and gone.key else None
+            if store.create(wanted, standing.version, gone, used):
                 return wanted
         raise StoreBusyError("the operations")
 
@@ -412,16 +422,18 @@ class CarryOn:
         return Disposition.RETAIN
 
 
-def _repeated(wanted: Operation, standing: Sequence[Operation]) -> Operation | None:
+def _repeated(wanted: Operation, standing: AllOperations, now: float) -> Operation | None:
     """Return the operation that an earlier request with the same key created. Raises KeyReusedError if it was another
-    request.
+    request, or OperationReplacedError.
     """
-    if wanted.request is None:
+    if not wanted.key:
         return None
-    digest = wanted.request.partition(" ")[0]
-    first = next((each for each in standing if (each.request or "").partition(" ")[0] == digest), None)
+    first = next((each for each in standing.items if each.key == wanted.key), None)
     if first is not None and first.request != wanted.request:
         raise KeyReusedError
+    gone, until = standing.used.get(used_key(wanted), ("", 0))
+    if first is None and until > now:
+        raise OperationReplacedError(gone)
     return first
 
 

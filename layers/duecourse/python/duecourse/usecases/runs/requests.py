@@ -8,6 +8,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from enum import Enum, auto
 from hashlib import sha256
@@ -17,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from duecourse.domain.ids import RunIdentity, to_basic
-from duecourse.domain.instants import DAY_SECONDS, to_iso
+from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS, to_iso
 from duecourse.domain.jobs.backfill import (
     COUNTED,
     Backfill,
     BackfillPlan,
     BackfillTooLargeError,
-    Only,
     Standing,
     estimated_cost,
     limit_of,
@@ -38,7 +38,7 @@ from duecourse.domain.tenants.rate import Charge, free
 from duecourse.domain.tenants.seats import Starting, has_seat
 from duecourse.limits import LOST_RACES, MAX_DELAY_SECONDS, MESSAGE_RETENTION_DAYS
 from duecourse.messages import RunMessage, deadline_checks
-from duecourse.ports import Input, Outgoing, Timer
+from duecourse.ports import AwsError, Input, Outgoing, Timer
 from duecourse.usecases.dispatch.claim import checks_of
 from duecourse.usecases.jobs.job_errors import ANYTHING, JobUnknownError, KeyReusedError, Precondition
 from duecourse.usecases.jobs.view import AT_ONCE_SECONDS
@@ -79,7 +79,9 @@ EARLIER_RECORDS = 10
 
 
 class LaneUnavailableError(Exception):
-    """The run's lane did not accept the message, so the request has no effect except for the runs in `started`."""
+    """The run's lane did not accept the message, so the request affects no runs except those in `started`. The history
+    of the job may have it.
+    """
 
     def __init__(self, what: str, started: Sequence[str] = ()) -> None:
         super().__init__(what)
@@ -202,9 +204,12 @@ class Requests:
             delayed=delayed,
         )
 
-    def put(self, run_request: RunRequest, job: Job, wanted: Input) -> Input | None:
-        """Write the request. Return the first request if this one repeats it. Raises KeyReusedError."""
-        return _repeated(run_request, self.parts.inputs.put(job.tenant, job.id, wanted), wanted.fingerprint)
+    def put(self, run_request: RunRequest, job: Job, wanted: Input, instead_of: Input | None = None) -> Input | None:
+        """Write the request, if necessary `instead_of` an earlier one. Return the first request if this one repeats it.
+        Raises KeyReusedError.
+        """
+        found = self.parts.inputs.put(job.tenant, job.id, wanted, instead_of)
+        return _repeated(run_request, found, wanted.fingerprint)
 
     def standing(self, run_request: RunRequest, letter: str, job: Job, said: object) -> Input | None:
         """Return the first request if this one repeats it; see `wanted`. Raises KeyReusedError."""
@@ -218,7 +223,7 @@ class Requests:
         run = single_run(job, standing)
         record = self.parts.runs.get(job.tenant, job.id, run.name.local)
         # Its record may have expired. Until then, a second message is dropped.
-        over = standing.sent or now > run.due + MESSAGE_RETENTION_DAYS * DAY_SECONDS
+        over = standing.sent or (not standing.refused and now > run.due + MESSAGE_RETENTION_DAYS * DAY_SECONDS)
         return record or (run if over else None)
 
     def once(
@@ -265,6 +270,9 @@ class Requests:
         checks = checks_of([start], deadlines, job.schedule.timezone, now=now, nonce=nonce)
         accepted, *fine = self.parts.lanes.send([start, *checks])
         if not accepted:
+            if not repeated:  # otherwise an earlier message may have been accepted
+                with suppress(AwsError):  # the run is then shown as queued until its message would have expired
+                    self.parts.inputs.mark_refused(job.tenant, job.id, asked.suffix)
             raise LaneUnavailableError(str(run.name))
         # The first repetition may send a second start, which workers drop. But a second check would announce the missed
         # deadline again.
@@ -394,9 +402,15 @@ class Manual(RequestsOfCallers):
         if later is not None:
             self._check(job, wanted.suffix, due, now)
         standing = self.put(run_request, job, wanted)
-        if repeats is Repeats.LAST_PAYLOAD and standing is not None:
-            self.parts.inputs.replace_payload(job.tenant, job.id, wanted)
-        if standing is not None and (known := self.present(job, standing, now)) is not None:
+        known = None if standing is None else self.present(job, standing, now)
+        if standing is not None and known == single_run(job, standing) and now > _record_expires_at(standing):
+            standing, known = self.put(run_request, job, wanted, instead_of=standing), None
+        if repeats is Repeats.LAST_PAYLOAD and standing is not None and given is not None:
+            changes = can_change(known or single_run(job, standing), self.parts.clock.now())
+            if changes and not self.parts.inputs.replace_payload(job.tenant, job.id, standing, given.payload):
+                # The run may have been rescheduled, and have started.
+                return self.run(job, run_request, given, later, repeats=repeats)
+        if known is not None:
             return known
         asked = wanted if standing is None else standing
         run = single_run(job, asked)
@@ -426,6 +440,16 @@ class Manual(RequestsOfCallers):
         except (ScheduleError, RunQuotaError):
             if self.parts.inputs.get(job.tenant, job.id, suffix) is None:
                 raise
+
+
+def can_change(run: Run, now: float) -> bool:
+    """Return whether a requested run has certainly not started, on any clock, so that its payload can be changed."""
+    return isinstance(run, Queued) and now < run.due - CLOCKS_DIFFER_SECONDS
+
+
+def _record_expires_at(standing: Input) -> int:
+    """Return when a record of the run has expired, unless it was kept longer (UTC seconds)."""
+    return standing.expires_at - KEPT_LONGER_DAYS * DAY_SECONDS
 
 
 def check_time(due: int, now: float) -> None:
@@ -502,10 +526,10 @@ class Backfills(Requests):
             now = self.parts.clock.now()
             look = self._look(job, asked, now, charge)
             charge(look.plan.count)
-            chosen = None if asked.only is Only.ALL else look.plan.occurrences
             last = look.plan.ends_at or int(now)
             made = self.wanted(run_request, job, ["backfill", said], now=now, last=last, letter=letter)
-            made = replace(made, backfill=replace(asked, chosen=chosen, at_once=own_limit(job, look.at_once)))
+            chosen, at_once = look.plan.occurrences, own_limit(job, look.at_once)
+            made = replace(made, backfill=replace(asked, chosen=chosen, at_once=at_once))
             standing = self.put(run_request, job, made)
         if standing is not None:
             made, look = standing, self._of_request(job, standing)
@@ -569,7 +593,7 @@ class Backfills(Requests):
         """Return the estimate of a request that was made before."""
         asked = standing.backfill
         assert asked is not None  # noqa: S101 - the fingerprint is that of a backfill
-        if asked.chosen is None:
+        if asked.chosen is None:  # as release 1.0 stored it: only the current schedule is known
             made = plan_backfill(
                 job.occurrences(), asked, now=standing.requested_at, limit=self.parts.settings.backfill_limit
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from duecourse.domain.instants import CLOCKS_DIFFER_SECONDS, DAY_SECONDS, to_iso
+from duecourse.domain.instants import DAY_SECONDS, to_iso
 from duecourse.domain.jobs.cursor import bucket_of
 from duecourse.domain.jobs.document import ChangeAction, asked
 from duecourse.domain.jobs.job import Job
@@ -23,6 +23,7 @@ from duecourse.usecases.runs.requests import (
     Later,
     Manual,
     OwnPayload,
+    can_change,
     check_time,
     message_of,
     start_timers,
@@ -70,9 +71,9 @@ class Rescheduling:
         if isinstance(run, Final):
             raise RunEndedError(run)
         requested = run.suffix.startswith(".m") and run.workflow is None
-        # Its message may start it at this moment, because clocks differ.
-        has_come_due = run.due <= self.parts.clock.now() + CLOCKS_DIFFER_SECONDS
-        if not isinstance(run, Queued) or run.waiting_since is not None or not requested or has_come_due:
+        # Otherwise its message may start it at this moment.
+        unstarted = can_change(run, self.parts.clock.now())
+        if not isinstance(run, Queued) or run.waiting_since is not None or not requested or not unstarted:
             raise NotDelayedError(run)
         job = self.parts.jobs.get(tenant, run.job_id)
         if job is None or run.generation < job.created_generation:
@@ -88,13 +89,16 @@ class Rescheduling:
         new time is full, or the errors of `unstarted` if the run has come due in the meantime. Nothing is changed then.
         """
         now, tenant, quota = self.parts.clock.now(), found.job.tenant, self.manual.quota
-        due = found.run.due if later is None else later.due(now)
-        if later is not None:
-            check_time(due, now)
-        counts = due > now + AT_ONCE_SECONDS and bucket_of(due) != bucket_of(found.run.due)
-        if counts and (full := quota.refusal(tenant, due)) is not None:
-            raise full
+        to = None if later is None else later.due(now)
+        if to is not None:
+            check_time(to, now)
         for _ in range(LOST_RACES):
+            before, due = found.run.due, found.run.due if to is None else to
+            # A run that is due soon may not have been counted.
+            counted = bucket_of(due) == bucket_of(before) and (due == before or before > now + AT_ONCE_SECONDS)
+            counts = due > now + AT_ONCE_SECONDS and not counted
+            if counts and (full := quota.refusal(tenant, due)) is not None:
+                raise full
             if (run := self._written(found, by, payload, due, now)) is not None:
                 if counts:
                     quota.count(tenant, due)
@@ -122,7 +126,9 @@ class Rescheduling:
         )
         facts = {"run_id": run.run_id, "due": to_iso(due), "payload_changed": payload is not None}
         change = asked(ChangeAction.RESCHEDULED, (run.tenant, run.job_id), by, now, token, None, **facts)
-        timers = [self.parts.timers.write_of(each) for each in start_timers(job, run, nonce)]
+        start, *checks = start_timers(job, run, nonce)
+        # For the same time, its deadlines are being checked already.
+        timers = [self.parts.timers.write_of(each) for each in (start, *(checks if due != found.run.due else ()))]
         written = self._is_written(
             run,
             [self.parts.runs.put(run, found.record), *timers],

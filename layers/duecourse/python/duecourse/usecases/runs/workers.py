@@ -83,8 +83,9 @@ class WorkerList:
         self, tenant: str, within: Callable[[Set[str]], Set[str]], charge: Charge
     ) -> tuple[Sequence[ListedWorker], bool]:
         """Return the workers that reported in the last hour, the last one first, and whether these are all. Only those
-        are returned whose noted run belongs to a job that `within` returns, given the ids of all such jobs. `charge` is
-        called before runs are read, and its errors are raised. May be stale.
+        are returned whose noted run belongs to a job that `within` returns, given the ids of all such jobs. Others may
+        have reported for these jobs too, so the list is not complete then. `charge` is called before runs are read, and
+        its errors are raised. May be stale.
         """
         now, groups = self.parts.clock.now(), list(self.parts.runs.workers.all(tenant))
         complete = not any(each.displaced_at is not None and is_listed(each.displaced_at, now) for each in groups)
@@ -93,7 +94,9 @@ class WorkerList:
         if not found:
             return (), complete
         names = {each.run_id: parse_run_id(each.run_id) for each in found}
-        own = within({name.job_id for name in names.values()})
+        jobs = {name.job_id for name in names.values()}
+        own = within(jobs)
+        complete = complete and jobs <= own
         found = [each for each in found if names[each.run_id].job_id in own]
         names = {each.run_id: names[each.run_id] for each in found}
         charge(1 + len(names) // RUNS_A_REQUEST)
