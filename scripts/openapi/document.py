@@ -108,7 +108,7 @@ def problem_kinds(route: Route) -> dict[int, tuple[str, ...]]:
     kinds += ["bad-parameter"] if route.query is not None else []
     kinds += ["bad-header"] if route.headers else []
     kinds += ["etag-mismatch"] if "If-Match" in route.headers else []
-    kinds += ["unknown-job"] if "<job_id>" in route.path else []
+    kinds += ["unknown-job", "job-unreadable"] if "<job_id>" in route.path else []
     kinds += ["unknown-workflow"] if "<workflow_id>" in route.path else []
     if "<run_id>" in route.path:
         kinds += ["bad-token", "attempt-over", "run-ended"] if route.run_token else ["unknown-run"]

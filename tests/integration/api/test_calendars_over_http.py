@@ -48,7 +48,7 @@ def test_calendar_is_written_read_listed_and_deleted(api: ApiClient) -> None:
     }
     assert made.json == shown | {"changed": 0, "failed": [], "next_cursor": None}
     assert put(api, WEEKENDS, "2026-12-24/2026-12-26", description="Bank holidays").json == made.json
-    assert api.get("/v1/calendars/bank").json == shown | {"jobs": []}
+    assert api.get("/v1/calendars/bank").json == shown | {"jobs": [], "more_jobs": False}
     assert api.get("/v1/calendars").json == {"items": [shown], "next_cursor": None}
     assert api.delete("/v1/calendars/bank").status == 204
     for answer in (api.get("/v1/calendars/bank"), api.delete("/v1/calendars/bank")):
@@ -170,6 +170,28 @@ def test_calendar_in_use_is_not_deleted(api: ApiClient) -> None:
     assert "bank is used by closing; remove calendar from these jobs first" in answer.json["detail"]
     api.delete("/v1/jobs/closing")
     assert api.delete("/v1/calendars/bank").status == 204
+
+
+def test_calendars_calendar_of_a_job_after_many_expired_ones_is_not_deleted(api: ApiClient) -> None:
+    put(api, WEEKENDS)
+    ended = [f"a{number:03}" for number in range(101)]
+    for name in ended:
+        created(api, name)
+    created(api, "zz-live")
+    first = api.get("/v1/calendars/bank").json
+    assert (first["jobs"], first["more_jobs"]) == (ended[:100], True)
+    refused = api.delete("/v1/calendars/bank")
+    assert f"is used by {', '.join(ended[:10])} and others; remove" in refused.json["detail"]
+    for name in ended:
+        job = api.jobs.get("default", name)
+        assert job is not None
+        assert api.jobs.complete(job, at=api.clock.now(), expires_at=int(api.clock.now()))  # TTL has not removed it
+    shown = api.get("/v1/calendars/bank").json
+    assert (shown["jobs"], shown["more_jobs"]) == (["zz-live"], False)
+    refused = api.delete("/v1/calendars/bank")
+    assert (refused.status, refused.json["type"]) == (409, "/problems/calendar-in-use")
+    changed = put(api, WEEKENDS, "2026-12-24").json
+    assert (changed["changed"], changed["next_cursor"]) == (1, None)
 
 
 def test_calendars_unknown_calendar_is_refused(api: ApiClient) -> None:

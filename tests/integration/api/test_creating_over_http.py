@@ -15,6 +15,7 @@ from tests.support.api import BODY, Answered, ApiClient, api_settings
 from tests.support.api_events import json_event
 from tests.support.jobs import NOON
 from tests.support.tables import Tables
+from tests.support.unreadable import write_by_a_newer_release
 
 DAILY = BODY | {"schedule": "@daily"}
 
@@ -340,6 +341,23 @@ def test_job_creation_search_returns_the_total_of_jobs_on_request(api: ApiClient
     assert page["total"] == {"matching": 2, "searched": 3, "complete": True}
     assert "total" not in api.get("/v1/jobs", search="MAIL", limit="1", cursor=page["next_cursor"]).json
     assert api.get("/v1/jobs", total="yes").errors.keys() == {"total"}
+
+
+def test_job_creation_list_names_the_jobs_that_this_release_cannot_read(tables: Tables) -> None:
+    api = ApiClient.over(tables)
+    for name in ("mail-a", "mail-b", "news-a", "news-b"):
+        assert post(api, DAILY | {"id": name, "tags": ["x"]}).status == 201
+    assert "unreadable" not in api.get("/v1/jobs", total="true").json
+    write_by_a_newer_release(tables, "mail-b")
+    write_by_a_newer_release(tables, "news-b")
+    queries: list[dict[str, str]] = [{}, {"tag": "x"}, {"state": "ACTIVE"}, {"total": "true"}]
+    for query in queries:
+        pages = [page.json for page in api.pages("/v1/jobs", limit="2", **query)]
+        assert [[job["id"] for job in page["items"]] for page in pages] == [["mail-a"], ["news-a"]]
+        assert [page["unreadable"] for page in pages] == [["mail-b"], ["news-b"]]
+    total = api.get("/v1/jobs", total="true", limit="2").json["total"]
+    assert total == {"matching": 2, "searched": 4, "complete": False}
+    assert api.get("/v1/job-summaries", ids="news-a,news-b").json["unreadable"] == ["news-b"]
 
 
 IDS = ",".join(f"job-{number}" for number in range(5))

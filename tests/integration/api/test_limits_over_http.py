@@ -7,12 +7,15 @@ import pytest
 
 from duecourse.domain.ids import key_queue
 from duecourse.domain.runs.overlap import KeyLimit, Lock
+from duecourse.domain.runs.states import GateWait, RunState
 from duecourse.gates.breaker import BreakerGate, BreakerState, replaced
 from duecourse.testing.clock import SettableClock
 from duecourse.testing.faults import after, around, before
+from duecourse.usecases.runs.key_limits import MAX_WAITING_READ
 from tests.support.api import BODY, Answered, ApiClient
 from tests.support.api_events import api_event, json_event
-from tests.support.jobs import NOON
+from tests.support.jobs import NOON, job
+from tests.support.runs import run
 from tests.support.tables import Tables
 
 QUEUE = {"type": "sqs", "queue": "duecourse-target-q"}
@@ -59,11 +62,12 @@ def test_limits_are_written_read_listed_and_deleted(api: ApiClient) -> None:
         "breaker_state": "closed",
         "breaker_failures": 0,
         "breaker_open_until": None,
+        "complete": True,
     }
     assert (put(api, 0).status, api.get("/v1/limits/crm-eu").json["concurrency"]) == (200, 0)
     assert put(api, 5).status == 200
     waiting = {"waiting": 0, "waiting_for_rate": 0, "waiting_for_breaker": 0}
-    assert api.get("/v1/limits").json == {"items": [shown | waiting], "next_cursor": None}
+    assert api.get("/v1/limits").json == {"items": [shown | waiting], "next_cursor": None, "complete": True}
     assert api.delete("/v1/limits/crm-eu").status == 204
     for answer in (api.get("/v1/limits/crm-eu"), api.delete("/v1/limits/crm-eu")):
         assert (answer.status, answer.json["type"]) == (404, "/problems/unknown-limit")
@@ -310,3 +314,18 @@ def test_limits_key_is_held_and_closed(tables: Tables) -> None:
     for seconds in (0, 86_401, None):
         refused = api.send(json_event("POST", "/v1/limits/crm-eu/hold", {"seconds": seconds}))
         assert (refused.status, refused.json["errors"][0]["pointer"]) == (422, "/seconds")
+
+
+def test_limits_key_of_runs_that_are_not_among_the_newest_waiting_runs_is_not_said_to_be_unused(api: ApiClient) -> None:
+    guarded, busy = job("0 0 1 1 *", id="guarded"), job("0 0 1 1 *", id="busy")
+    first = run(guarded, RunState.RETRYING, not_before=NOON + 60, wait=GateWait("breaker", "crm-eu"))
+    assert api.runs.write(first, None) is None
+    shown = api.get("/v1/limits").json
+    assert ([each["key"] for each in shown["items"]], shown["complete"]) == (["crm-eu"], True)
+    assert api.get("/v1/limits/erp").status == 404
+    for number in range(MAX_WAITING_READ):
+        later = run(busy, RunState.RETRYING, after=number + 1, not_before=NOON + 60, error="503")
+        assert api.runs.write(later, None) is None
+    assert api.get("/v1/limits").json == {"items": [], "next_cursor": None, "complete": False}
+    found = api.get("/v1/limits/crm-eu")
+    assert (found.status, found.json["waiting_for_breaker"], found.json["complete"]) == (200, 0, False)

@@ -12,6 +12,7 @@ from tests.support.api import BODY, ApiClient, api_settings
 from tests.support.api_events import json_event, jwt_caller
 from tests.support.jobs import NOON, cursor, job, stored_job
 from tests.support.tables import Tables
+from tests.support.unreadable import write_by_a_newer_release
 
 
 @pytest.fixture
@@ -438,3 +439,28 @@ def test_planned_pause_is_removed_with_the_schedule_of_its_job(api: ApiClient) -
     api.post(WINDOW, "/v1/jobs/a/pause")
     patched = api.send(json_event("PATCH", "/v1/jobs/a", {"schedule": None}))
     assert (patched.status, patched.json["planned_pause"]) == (200, None)
+
+
+def test_bulk_pause_unreadable_job_is_named_and_does_not_stop_the_others(api: ApiClient, tables: Tables) -> None:
+    put_calendar = json_event("PUT", "/v1/calendars/bank", {"exclude": ["2026-12-25"]})
+    assert api.send(put_calendar).status == 201
+    for name in "abc":
+        assert api.send(json_event("PATCH", f"/v1/jobs/{name}", {"calendar": "bank"})).status == 200
+    write_by_a_newer_release(tables, "b")
+    changed = api.send(json_event("PUT", "/v1/calendars/bank", {"exclude": ["2026-12-26"]})).json
+    assert (changed["changed"], changed["failed"]) == (2, ["b"])
+    for selection in ({"all": True}, {"ids": ["a", "b", "c"]}):
+        for action in ("pause", "resume"):
+            many = api.post(selection, f"/v1/jobs/{action}").json
+            assert (many["changed"], many["failed"], many["next_cursor"]) == (2, ["b"], None)
+
+
+def test_bulk_pause_unreadable_job_is_refused_with_the_remedy(api: ApiClient, tables: Tables) -> None:
+    write_by_a_newer_release(tables, "b")
+    answers = [api.get("/v1/jobs/b"), api.delete("/v1/jobs/b"), api.post({}, "/v1/jobs/b/pause")]
+    for answer in [*answers, api.send(json_event("PUT", "/v1/jobs/b", BODY))]:
+        assert (answer.status, answer.json["type"]) == (409, "/problems/job-unreadable")
+        assert answer.json["detail"].startswith("This release cannot read the job")
+    assert api.send(json_event("PATCH", "/v1/jobs/a", {"schedule": "0 3 * * *"})).status == 200
+    spread = api.post({"ids": ["a", "b"], "within_minutes": 5}, "/v1/jobs/spread").json["jobs"]
+    assert [each["problem"] for each in spread] == [None, "cannot be read by this release"]

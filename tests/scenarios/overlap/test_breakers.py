@@ -422,7 +422,7 @@ def test_breakers_key_shows_the_breaker_and_the_runs_that_wait_for_it(world: Wor
     found = world.office.api.key_limits.get("default", "crm")
     assert (found.shown["breaker_state"], found.shown["breaker_failures"]) == ("open", 1)
     assert {gate: len(runs) for gate, runs in found.at_gates.items() if runs} == {"breaker": 2}
-    listed, _ = world.office.api.key_limits.page("default", limit=10, after=None)
+    listed, *_ = world.office.api.key_limits.page("default", limit=10, after=None)
     assert [(each.key, each.at_gates["rate"], each.at_gates["breaker"]) for each in listed] == [("crm", 0, 2)]
 
 

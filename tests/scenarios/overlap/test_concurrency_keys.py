@@ -326,8 +326,8 @@ def test_concurrency_keys_status_has_the_active_and_the_waiting_runs(world: Worl
     found = limits(world).get("default", "crm")
     assert [*found.active] == ["tick-tock.20261121T120100Z"]
     assert (found.waiting, [str(each.name) for each in found.first]) == (1, ["tock.20261121T120100Z"])
-    listed, following = limits(world).page("default", limit=10, after=None)
-    assert ([(each.key, each.waiting) for each in listed], following) == ([("crm", 1)], None)
+    listed, following, complete = limits(world).page("default", limit=10, after=None)
+    assert ([(each.key, each.waiting) for each in listed], following, complete) == ([("crm", 1)], None, True)
     with pytest.raises(KeyUnknownError):
         limits(world).get("default", "other")
 
@@ -338,7 +338,7 @@ def test_concurrency_keys_lists_are_read_in_pages(world: World) -> None:
         limits(world).put("default", key, 1, by="anna")
     found, after = list[str](), None
     while True:
-        page, after = limits(world).page("default", limit=2, after=after)
+        page, after, _ = limits(world).page("default", limit=2, after=after)
         found += [each.key for each in page]
         if after is None:
             break

@@ -335,7 +335,7 @@ def test_rates_status_has_the_runs_that_wait_and_until_when(world: World) -> Non
         ("crm", NOON + 10),
         ("crm", NOON + 20),
     ]
-    listed, _ = world.office.api.key_limits.page("default", limit=10, after=None)
+    listed, *_ = world.office.api.key_limits.page("default", limit=10, after=None)
     assert [(each.key, each.waiting, each.at_gates["rate"]) for each in listed] == [("crm", 0, 2)]
 
 
@@ -373,7 +373,7 @@ def test_rates_status_counts_runs_that_wait_for_their_next_attempt_and_for_a_pla
     assert sorted_states(world) == "QQR"
     found = world.office.api.key_limits.get("default", "crm")
     assert ([run.state for run in found.at_gates["rate"]], found.waiting) == ([RunState.RETRYING], 2)
-    listed, _ = world.office.api.key_limits.page("default", limit=10, after=None)
+    listed, *_ = world.office.api.key_limits.page("default", limit=10, after=None)
     assert [(each.key, each.waiting, each.at_gates["rate"]) for each in listed] == [("crm", 2, 1)]
 
 

@@ -1,5 +1,6 @@
 """`duecourse limits`."""
 
+import json
 from typing import Any
 
 from tests.unit.cli.imports.test_calendar_days import told
@@ -32,6 +33,7 @@ FULL: dict[str, Any] = KEY | {
     "breaker_state": "closed",
     "breaker_failures": 0,
     "breaker_open_until": None,
+    "complete": True,
 }
 
 
@@ -113,3 +115,21 @@ def test_limits_key_of_dots_is_a_usage_error() -> None:
     """Two dots in a path would be the limits of all keys."""
     refused = told(FULL, "limits", "show", "..")
     assert (refused.exit_code, "limit_key must not be empty, a dot or two dots" in refused.output) == (2, True)
+
+
+def test_limits_numbers_of_waiting_runs_that_are_not_complete_are_said_to_be_minimums() -> None:
+    few = FULL | {"waiting": 999, "waiting_for_rate": 2, "waiting_for_breaker": 3}
+    said = told(few, "limits", "hold", "crm-eu", "60").output
+    assert "999 waiting, 2 waiting for the rate, 3 waiting for the circuit breaker" in said
+    many = few | {"waiting": 1000, "complete": False}
+    said = " ".join(told(many, "limits", "hold", "crm-eu", "60").output.split())
+    assert "at least 1000 waiting, at least 2 waiting for the rate, at least 3 waiting for the circuit breaker" in said
+    none = " ".join(told(FULL | {"complete": False}, "limits", "hold", "crm-eu", "60").output.split())
+    assert none.endswith(
+        "1 active, 12 waiting; only the newest runs that wait for the rate or the circuit breaker were examined"
+    )
+    page: dict[str, Any] = {"items": [], "next_cursor": None, "complete": False}
+    listed = told(page, "limits", "list")
+    assert "Only the newest waiting runs were examined: other keys may have waiting runs" in listed.output
+    assert "examined" not in told(page | {"complete": True}, "limits", "list").output
+    assert json.loads(told(page, "limits", "list", "--json").stdout) == page

@@ -410,6 +410,8 @@ def test_calendar_days_calendars_are_listed_shown_and_deleted() -> None:
     assert "duecourse calendars list --cursor x" in listed.output
     shown = told(CALENDAR | {"jobs": ["closing"]}, "calendars", "show", "bank")
     assert "    2026-12-24\njobs: closing\n" in shown.output
+    more = told(CALENDAR | {"jobs": ["closing"], "more_jobs": True}, "calendars", "show", "bank")
+    assert "\njobs: closing and more\n" in more.output
     assert told(PUT, "calendars", "put", "bank", "2026-12-24").exit_code == 0
 
 

@@ -66,7 +66,7 @@ class TotalAnswer(TypedDict):
 
     matching: Count
     searched: Count
-    complete: Annotated[bool, Field(description="False if there are more jobs than one request searches.")]
+    complete: Annotated[bool, Field(description="False if one request cannot search or read all jobs.")]
 
 
 class PageAnswer(TypedDict, Generic[Item]):
@@ -79,6 +79,15 @@ class PageAnswer(TypedDict, Generic[Item]):
         Annotated[
             list[RunState],
             Field(description="The states whose runs the stage does not list across jobs. Only if there are some."),
+        ]
+    ]
+    complete: NotRequired[
+        Annotated[bool, Field(description="Only for limits: false if there are more waiting runs than were examined.")]
+    ]
+    unreadable: NotRequired[
+        Annotated[
+            list[JobId],
+            Field(description="The jobs of this page that this release cannot read. Only if there are some."),
         ]
     ]
 

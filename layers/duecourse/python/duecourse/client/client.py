@@ -143,6 +143,8 @@ class PageParts(TypedDict, Generic[A]):
     items: tuple[A, ...]
     next_cursor: str | None
     total: Total | None
+    complete: bool | None
+    unreadable: tuple[str, ...]
 
 
 def page(answer: ApiAnswer, kind: type[A]) -> PageParts[A]:
@@ -155,6 +157,8 @@ def page(answer: ApiAnswer, kind: type[A]) -> PageParts[A]:
             "items": tuple(map(kind.from_document, document["items"])),
             "next_cursor": document.get("next_cursor"),
             "total": total and Total(total["matching"], total["searched"], total["complete"]),
+            "complete": document.get("complete"),
+            "unreadable": tuple(document.get("unreadable", ())),
         }
 
     return _read(answer, read)

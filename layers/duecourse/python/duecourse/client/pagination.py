@@ -12,7 +12,7 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Total:
     """The number of matching jobs from a page to the end of the list, and the number of jobs that were searched.
-    `complete` is False if there are more jobs than one request searches.
+    `complete` is False if one request cannot search or read all jobs.
     """
 
     matching: int
@@ -33,6 +33,10 @@ class Page(Generic[T]):
     """Reads the page at a cursor."""
     total: Total | None = None
     """Only for a list with `total=True`."""
+    complete: bool | None = None
+    """Only for a list of limits: False if there are more waiting runs than were examined."""
+    unreadable: tuple[str, ...] = ()
+    """The ids of the jobs of this page that the stage's release cannot read."""
 
     def __iter__(self) -> Iterator[T]:
         return (item for page in self.pages() for item in page.items)
@@ -59,6 +63,10 @@ class AsyncPage(Generic[T]):
     """Reads the page at a cursor."""
     total: Total | None = None
     """Only for a list with `total=True`."""
+    complete: bool | None = None
+    """Only for a list of limits: False if there are more waiting runs than were examined."""
+    unreadable: tuple[str, ...] = ()
+    """The ids of the jobs of this page that the stage's release cannot read."""
 
     async def __aiter__(self) -> AsyncIterator[T]:
         page = self

@@ -9,6 +9,7 @@ from duecourse.ports.jobs import (
     NO_TERMS,
     Creation,
     CreationTerms,
+    DefinitionUnreadableError,
     JobCursor,
     JobFilter,
     JobPage,

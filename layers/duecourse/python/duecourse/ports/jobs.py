@@ -28,7 +28,7 @@ class Listed(Generic[Item, Mark]):
 @dataclass(frozen=True, slots=True)
 class Total:
     """The number of jobs that match a filter, from the start of a page to the end of the list, and the number of jobs
-    that were searched. `complete`: the search reached the end.
+    that were searched. `complete`: the search reached the end, and could read all these jobs.
     """
 
     matching: int
@@ -38,9 +38,16 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class JobPage(Listed[Item, str]):
-    """Jobs ordered by id. `total` is set if it was requested."""
+    """Jobs ordered by id. `total` is set if it was requested. `unreadable` has the ids of the jobs of this page that
+    this version cannot read, so that it is unknown whether they match.
+    """
 
     total: Total | None = None
+    unreadable: tuple[str, ...] = ()
+
+
+class DefinitionUnreadableError(ValueError):
+    """The job (its id is the first argument) exists, but this version cannot read its definition."""
 
 
 @dataclass(frozen=True, slots=True)

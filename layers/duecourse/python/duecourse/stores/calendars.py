@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import islice
 
 from duecourse.domain.jobs.calendars import Calendar, copies_of
 from duecourse.domain.jobs.job import Job, JobState
@@ -30,6 +30,7 @@ from duecourse.stores.table import (
     Tables,
     Update,
     equal,
+    rest_of,
 )
 
 _FIELDS = ("days", "description", "version", "revision", "updated_at", "updated_by")
@@ -50,9 +51,10 @@ class CalendarStore:
     def page(self, tenant: str, *, limit: int, after: str | None) -> Listed[Calendar, str]:
         """Return a page of the tenant's calendars, beginning after an id. May be stale."""
         partition = tenant_key(tenant, "")["PK"]["S"]
-        items, more = self._query(partition, CALENDAR_PREFIX, limit, None if after is None else _key(tenant, after))
-        found = tuple(_calendar(tenant, item) for item in items)
-        return Listed(found, found[-1].id if more and found else None)
+        start, of = None if after is None else _key(tenant, after), Prefix("SK", CALENDAR_PREFIX)
+        page = self._tables.query(Query(Table.JOBS, partition, of, limit=limit, start=start))
+        found = tuple(_calendar(tenant, item) for item in page.items)
+        return Listed(found, found[-1].id if page.last and found else None)
 
     def put(self, calendar: Calendar, before: Calendar | None) -> bool:
         """Write the calendar, unless its revision has changed since `before` was read (None: there was none). Return
@@ -68,22 +70,16 @@ class CalendarStore:
         return self._tables.write(Delete(Table.JOBS, _key(calendar.tenant, calendar.id), unchanged)).held
 
     def users(self, tenant: str, calendar_id: str, *, limit: int, after: str | None) -> tuple[list[str], str | None]:
-        """Return the ids of jobs that use the calendar, beginning after an id. If there are more, also return the last
-        of these ids. Strongly consistent.
+        """Return the ids of `limit` jobs that use the calendar, beginning after an id. If there are more, also return
+        the last of these ids. Strongly consistent.
         """
         partition = tag_partition(tenant, calendar_mark(calendar_id))
         last = None if after is None else key(partition, f"{MARKER_PREFIX}{after}")
-        items, more = self._query(partition, MARKER_PREFIX, limit, last, consistent=True)
-        now = self._clock.now()
-        ids = [marked_job(item) for item in items if not is_removed(item, now)]
-        return ids, None if more is None else marked_job(more)
-
-    def _query(
-        self, partition: str, prefix: str, limit: int, last: Item | None, *, consistent: bool = False
-    ) -> tuple[Sequence[Item], Item | None]:
-        of = Prefix("SK", prefix)
-        page = self._tables.query(Query(Table.JOBS, partition, of, consistent=consistent, limit=limit, start=last))
-        return page.items, page.last
+        of = Prefix("SK", MARKER_PREFIX)
+        query = Query(Table.JOBS, partition, of, consistent=True, limit=limit + 1, start=last)
+        now, markers = self._clock.now(), rest_of(self._tables, query, self._tables.query(query))
+        ids = list(islice((marked_job(each) for each in markers if not is_removed(each, now)), limit + 1))
+        return ids[:limit], ids[limit - 1] if len(ids) > limit else None
 
 
 def used(jobs: list[Job], had: tuple[str, ...] = ()) -> list[Update]:

@@ -21,7 +21,7 @@ from duecourse.domain.jobs.cursor import planned
 from duecourse.domain.jobs.job import Definition, Job, JobDefinition, JobState, Reservation
 from duecourse.domain.targets.kinds import TARGETS, stored_target, target_of
 from duecourse.domain.targets.targets import WorkflowTarget
-from duecourse.ports import JobCursor, JobFilter, UsedKey
+from duecourse.ports import DefinitionUnreadableError, JobCursor, JobFilter, UsedKey
 from duecourse.stores import values
 from duecourse.stores.keys import (
     GONE,
@@ -196,11 +196,17 @@ def hash_of(payload: str) -> str:
 def from_item(item: Item, payload: str | None = None) -> Job:
     """Return the job of an item. `payload` is the JSON of the separate payload item if there is one.
 
-    Raises JobMissingError if the item only reserves an id. Raises KeyError or ValueError if this version cannot read
-    the item.
+    Raises JobMissingError if the item only reserves an id. Raises DefinitionUnreadableError.
     """
     if "job_id" not in item:
         raise JobMissingError
+    try:
+        return _from_item(item, payload)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise DefinitionUnreadableError(item["job_id"]["S"], problem) from problem
+
+
+def _from_item(item: Item, payload: str | None) -> Job:
     definition: dict[str, Any] = values.parse(values.text(item, "definition"))
     stored = values.optional_text(item, "payload") or payload
     asked = read_fields(
@@ -269,8 +275,8 @@ def planned_cursor(item: Item) -> JobCursor:
 
 
 def read_job(item: Item, get: Callable[[Item], Item | None]) -> Job:
-    """Return the job of an item. `get` reads an item by its key. Raises JobMissingError, or KeyError or ValueError for
-    an invalid item.
+    """Return the job of an item. `get` reads an item by its key. Raises JobMissingError or DefinitionUnreadableError,
+    or ValueError if the job changes all the time.
     """
     for _ in range(PAYLOAD_READS):
         if "job_id" not in item:
@@ -288,9 +294,9 @@ def read_job(item: Item, get: Callable[[Item], Item | None]) -> Job:
     raise ValueError("the job was changed during the read: its payload has another version")
 
 
-def readable(read: Callable[[Item], T], item: Item) -> T | None:
-    """Return the result of `read`, or None if this version cannot read the item. The error is logged,
-    so that one item does not fail the whole page.
+def readable(read: Callable[[Item], T], item: Item, note: Callable[[Item], object] = lambda _: None) -> T | None:
+    """Return the result of `read`, or None if this version cannot read the item. The error is logged, and `note`
+    receives the item, so that one item does not fail the whole page.
     """
     try:
         return read(item)
@@ -301,4 +307,5 @@ def readable(read: Callable[[Item], T], item: Item) -> T | None:
             "item_unreadable",
             extra={"action": "item_unreadable", "PK": item["PK"]["S"], "SK": item["SK"]["S"], "error": repr(problem)},
         )
+        note(item)
         return None

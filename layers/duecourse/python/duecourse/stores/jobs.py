@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from duecourse.domain.jobs.cursor import Cursor
@@ -26,6 +26,7 @@ from duecourse.ports import (
     Clock,
     Creation,
     CreationTerms,
+    DefinitionUnreadableError,
     JobCursor,
     JobFilter,
     JobPage,
@@ -158,18 +159,21 @@ class JobPages:
         if not (where.sifts or total):
             items, following = read(tenant, where, limit + 1, after)  # a full page may be the last one
             return self._page(items, following, limit, budget)
-        found, matching, searched, following = list[Item](), 0, 0, after
+        found, matching, searched, unread, following = list[Item](), 0, 0, list[Item](), after
         for part in range(PARTS):
             if part:
                 budget.charge(2)
             items, following = read(tenant, where, SEARCHED if where.tag is None else TAGGED, following)
-            passing = [item for item in items if readable(lambda item: is_listed(item, where), item)]
-            searched, matching = searched + len(items), matching + len(passing)
-            found += passing[: limit + 1 - len(found)]
+            passes = [readable(lambda item: is_listed(item, where), item, unread.append) for item in items]
+            searched, matching = searched + len(items), matching + passes.count(True)
+            # The page names the jobs that cannot be read, since they may match.
+            passing = (item for item, listed in zip(items, passes, strict=True) if listed is not False)
+            found += islice(passing, limit + 1 - len(found))
             if following is None or (len(found) > limit and not total):
                 break
         page = self._page(found, following, limit, budget)
-        return replace(page, total=Total(matching, searched, complete=following is None)) if total else page
+        complete = following is None and not unread
+        return replace(page, total=Total(matching, searched, complete)) if total else page
 
     def _of_tenant(self, tenant: str, where: JobFilter, size: int, after: str | None) -> tuple[list[Item], str | None]:
         """Return jobs from the tenant index, or jobs that are not ACTIVE from the state index, and the last job that
@@ -283,7 +287,7 @@ class JobPages:
         """
         if len(items) > limit:
             following = items[limit - 1]["job_id"]["S"]
-        jobs = list[Job]()
+        jobs, unread = list[Job](), list[Item]()
 
         def read(key: Item) -> Item | None:
             own = self._tables.get(Table.JOBS, key)
@@ -294,10 +298,11 @@ class JobPages:
             if budget.full:
                 following = items[number - 1]["job_id"]["S"]
                 break
-            if (job := readable(lambda item: read_job(item, read), item)) is not None:
+            if (job := readable(lambda item: read_job(item, read), item, unread.append)) is not None:
                 jobs.append(job)
         cursors = self._cursors((job.tenant, job.id) for job in jobs)
-        return JobPage(tuple((job, cursors.get(job.id)) for job in jobs), following)
+        unreadable = (each["job_id"]["S"] for each in unread)
+        return JobPage(tuple((job, cursors.get(job.id)) for job in jobs), following, unreadable=tuple(unreadable))
 
     def _cursors(self, jobs: Iterable[tuple[str, str]]) -> dict[str, Cursor]:
         """Return the cursors of jobs (tenant and id) that this version can read."""
@@ -444,7 +449,9 @@ class JobStore(JobPages):
         return {used.digest: used for used in read if used is not None}
 
     def get(self, tenant: str, job_id: str) -> Job | None:
-        """Return the job, or None if it does not exist. The read is strongly consistent."""
+        """Return the job, or None if it does not exist. The read is strongly consistent. Raises
+        DefinitionUnreadableError.
+        """
         item = self._get(job_key(tenant, job_id, JOB))
         try:
             return None if item is None else read_job(item, self._get)
@@ -476,23 +483,32 @@ class JobStore(JobPages):
 
     def get_both(self, tenant: str, job_id: str) -> tuple[Job | None, Cursor | None]:
         """Return a job and its cursor with one request; None has the same meaning as in `get` and `get_cursor`. Both
-        reads are strongly consistent, but are not a snapshot.
+        reads are strongly consistent, but are not a snapshot. Raises DefinitionUnreadableError.
         """
-        return self.get_all(tenant, [job_id]).get(job_id, (None, None))
+        found = self.get_all(tenant, [job_id]).get(job_id, (None, None))
+        if isinstance(found, DefinitionUnreadableError):
+            raise found
+        return found
 
-    def get_all(self, tenant: str, job_ids: Iterable[str]) -> Mapping[str, tuple[Job, Cursor | None]]:
-        """Return the existing jobs among these ids, like `get_both`."""
+    def get_all(
+        self, tenant: str, job_ids: Iterable[str]
+    ) -> Mapping[str, tuple[Job, Cursor | None] | DefinitionUnreadableError]:
+        """Return the existing jobs among these ids, like `get_both`, each with its error if it cannot be read."""
         keys = (job_key(tenant, job_id, sort) for job_id in dict.fromkeys(job_ids) for sort in (JOB, CURSOR))
         items = self._tables.get_many(Table.JOBS, keys, consistent=True)
         found = {(owner_of(item["PK"]["S"])[1], item["SK"]["S"]): item for item in items}
         now = self._clock.now()
-        jobs: dict[str, tuple[Job, Cursor | None]] = {}
+        jobs: dict[str, tuple[Job, Cursor | None] | DefinitionUnreadableError] = {}
         for (job_id, sort), item in found.items():
             cursor = found.get((job_id, CURSOR))
             if sort == JOB and not is_removed(item, now):
-                with suppress(JobMissingError):
+                try:
                     job = read_job(item, self._get)
                     jobs[job_id] = job, None if cursor is None else readable(cursor_item.from_item, cursor)
+                except DefinitionUnreadableError as error:
+                    jobs[job_id] = error
+                except JobMissingError:
+                    pass
         return jobs
 
     def move(self, cursor: Cursor, moved: Cursor) -> bool:

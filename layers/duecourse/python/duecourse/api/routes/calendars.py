@@ -65,6 +65,7 @@ class SingleCalendarAnswer(CalendarAnswer):
     """A calendar and its jobs."""
 
     jobs: Annotated[list[JobId], Field(description="The ids of the first 100 jobs that use the calendar.")]
+    more_jobs: Annotated[bool, Field(description="Whether other jobs use the calendar as well.")]
 
 
 class PutCalendarAnswer(CalendarAnswer):
@@ -162,8 +163,9 @@ def get_calendar(api: Api, request: Request, parameters: Mapping[str, str]) -> A
         calendar = api.calendars.get(request.tenant, calendar_id)
     except CalendarUnknownError:
         raise _unknown(calendar_id) from None
-    jobs, _ = api.calendars.users(request.tenant, calendar_id)
-    answer: SingleCalendarAnswer = {**_document(calendar), "jobs": list(jobs)}
+    jobs, following = api.calendars.users(request.tenant, calendar_id)
+    more = following is not None
+    answer: SingleCalendarAnswer = {**_document(calendar), "jobs": list(jobs), "more_jobs": more}
     return Answer(HTTPStatus.OK, "calendar_read", answer, _headers(calendar), {"calendar_id": calendar_id})
 
 
@@ -186,7 +188,8 @@ def delete_calendar(api: Api, request: Request, parameters: Mapping[str, str]) -
     except CalendarUnknownError:
         raise _unknown(calendar_id) from None
     except CalendarInUseError as error:
-        detail = f"{calendar_id} is used by {', '.join(error.jobs)}; remove calendar from these jobs first"
+        jobs = ", ".join(error.jobs[:10]) + (" and others" if len(error.jobs) > 10 else "")
+        detail = f"{calendar_id} is used by {jobs}; remove calendar from these jobs first"
         raise Problem("calendar-in-use", f"{detail}. Nothing was changed.") from None
     return Answer(HTTPStatus.NO_CONTENT, "calendar_deleted", facts={"calendar_id": calendar_id})
 

@@ -181,7 +181,10 @@ def job_page(
     count = fitting(items)
     following = items[count - 1]["id"] if count < len(items) else page.following
     answer = page_answer(action, items[:count], None if following is None else job_page_token(following), {})
-    return answer if page.total is None else replace(answer, body={**answer.body, "total": asdict(page.total)})
+    more: Document = {} if page.total is None else {"total": asdict(page.total)}
+    if unreadable := [each for each in page.unreadable if following is None or each <= following]:
+        more["unreadable"] = unreadable
+    return replace(answer, body={**answer.body, **more}) if more else answer
 
 
 def _last_runs(found: Sequence[LastRun]) -> Document:
@@ -252,7 +255,10 @@ JOB_PROBLEMS = ("invalid-job", "tasks-unavailable", "job-changed", "busy")
     {201: JobAnswer, 200: JobAnswer},
     body=JobBody,
     headers=("Idempotency-Key",),
-    problems=(*JOB_PROBLEMS, "job-quota", "job-exists", "idempotency-key-expired", "idempotency-key-reused"),
+    problems=(
+        *(*JOB_PROBLEMS, "job-quota", "job-exists", "job-unreadable"),
+        *("idempotency-key-expired", "idempotency-key-reused"),
+    ),
     checks_tags=True,
 )
 def create_job(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:

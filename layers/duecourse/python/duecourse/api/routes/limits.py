@@ -32,6 +32,7 @@ from duecourse.gates.gate import KeyBusyError
 from duecourse.usecases.runs.key_limits import (
     MAX_COUNTED,
     MAX_SHOWN,
+    MAX_WAITING_READ,
     KeyStatus,
     KeyUnknownError,
     NoPlaceError,
@@ -41,6 +42,7 @@ from duecourse.usecases.runs.key_limits import (
 from duecourse.usecases.worker.wait_queue import WaitQueueUnavailableError
 
 CHANGE = frozenset({WRITE, OPS})
+EXAMINED = f"the newest {MAX_WAITING_READ} queued and {MAX_WAITING_READ} retrying runs"
 
 LimitKey = Annotated[str, Field(pattern=f"^{CONCURRENCY_KEY_PATTERN}$")]
 
@@ -185,16 +187,21 @@ class SingleLimitAnswer(LimitAnswer):
     breaker_open_until: Annotated[
         Millisecond | None, Field(description="When the circuit breaker lets an attempt start; null if it is closed.")
     ]
+    complete: Annotated[
+        bool, Field(description=f"False if there are more waiting runs of all keys than were examined ({EXAMINED}).")
+    ]
 
 
 @route("GET", "/v1/limits", "limits", {200: PageAnswer[ListedLimitAnswer]}, query=PageQuery)
 def list_limits(api: Api, request: Request, _parameters: Mapping[str, str]) -> Answer:
     """List concurrency limits.
 
-    Lists the keys with a stored limit or with waiting runs, ordered by key.
+    Lists the keys with a stored limit or with waiting runs, ordered by key. If `complete` is false, only the newest 200
+    queued and 200 retrying runs were examined: there may be more keys, and more waiting runs.
     """
     query = PageQuery.of(request)
-    found, following = api.key_limits.page(request.tenant, limit=query.limit, after=read_key_page_token(query.cursor))
+    after = read_key_page_token(query.cursor)
+    found, following, complete = api.key_limits.page(request.tenant, limit=query.limit, after=after)
     cursor = None if following is None else key_page_token(following)
     items = [
         {
@@ -204,7 +211,8 @@ def list_limits(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
         }
         for each in found
     ]
-    return page_answer("limits_listed", items, cursor, {})
+    answer = page_answer("limits_listed", items, cursor, {})
+    return replace(answer, body={**answer.body, "complete": complete})
 
 
 @route(
@@ -430,4 +438,5 @@ def _status(found: KeyStatus) -> dict[str, object]:
         "paused_until": millisecond(found.paused_until),
         **{f"waiting_for_{gate}": len(runs) for gate, runs in found.at_gates.items()},
         **found.shown,
+        "complete": found.complete,
     }

@@ -79,14 +79,16 @@ def plan_spread(api: Api, request: Request, _parameters: Mapping[str, str]) -> A
     """
     body = read_body(request, SpreadPlanBody)
     request.budget.charge(len(body.ids))
-    found = {name: job for name, (job, _) in api.jobs.parts.jobs.get_all(request.tenant, body.ids).items()}
-    jobs = [found[name] for name in body.ids if name in found]
+    found = api.jobs.parts.jobs.get_all(request.tenant, body.ids)
+    jobs = [read[0] for name in body.ids if isinstance(read := found.get(name), tuple)]
     for job in jobs:
         check_step(request, job)
     spread = [job for job in jobs if not isinstance(job.target, WorkflowTarget)]
     places: dict[str, Place | ScheduleError | ExclusionError] = {
         job.id: ScheduleError("spread", f"is a workflow; set spread with PUT /v1/workflows/{job.id}") for job in jobs
     }
+    unread = ScheduleError("spread", "cannot be read by this release")
+    places |= {name: unread for name, read in found.items() if isinstance(read, Exception)}
     places |= api.spreading.plan(request.tenant, spread, body.within_minutes, request.budget.charge)
     answer: SpreadPlanAnswer = {
         "within_minutes": body.within_minutes,

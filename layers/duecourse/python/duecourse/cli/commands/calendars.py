@@ -57,7 +57,7 @@ def show(calendar_id: str, api: str | None, sign: bool | None, as_json: bool) ->
     changed = moment(found.updated_at, local_zone())
     click.echo(plain(f"{found.id}, version {found.version}, changed {changed} by {found.updated_by}"))
     click.echo("\n".join(f"    {entry}" for entry in found.exclude))
-    click.echo(f"jobs: {', '.join(found.jobs) or 'none'}")
+    click.echo(f"jobs: {', '.join(found.jobs) or 'none'}{' and more' if found.more_jobs else ''}")
 
 
 @calendars.command(cls=Command, example="duecourse calendars put closed 2026-12-24/2027-01-01 '* * * * SAT,SUN'")

@@ -20,6 +20,8 @@ from duecourse.client.models import ListedLimit, Run, SingleLimit
 NEWEST = 100
 SHOWN = 10
 """The number of waiting runs that `show` prints."""
+COUNTED = 1000
+"""The maximum number of runs that wait for a place which the API counts."""
 
 
 @click.group(cls=Group, example="duecourse limits set crm-eu 5")
@@ -35,6 +37,8 @@ def list_limits(limit: int, cursor: str | None, api: str | None, sign: bool | No
     with connected(api, sign) as client:
         page = client.list_limits(limit=limit, cursor=cursor)
     print_page(page, "limits", as_json=as_json, output="table", name="key", table=_print_limits)
+    if page.complete is False and not as_json:
+        say("Only the newest waiting runs were examined: other keys may have waiting runs, and these keys more.")
 
 
 def _print_limits(found: Sequence[ListedLimit]) -> None:
@@ -194,11 +198,14 @@ def _rate(found: ListedLimit | SingleLimit) -> str:
 def _said(found: SingleLimit) -> str:
     rate = "" if found.rate is None else f", rate {_rate(found)}"
     paused = "" if found.paused_until is None else f", paused until {found.paused_until}"
-    rated = f", {found.waiting_for_rate} waiting for the rate" if found.waiting_for_rate else ""
-    guarded = f", {found.waiting_for_breaker} waiting for the circuit breaker" if found.waiting_for_breaker else ""
+    least, capped = "at least " if found.complete is False else "", "at least " if found.waiting >= COUNTED else ""
+    rated = f", {least}{found.waiting_for_rate} waiting for the rate" if found.waiting_for_rate else ""
+    behind = found.waiting_for_breaker
+    guarded = f", {least}{behind} waiting for the circuit breaker" if behind else ""
     limit = f"limit {_limit(found.concurrency)}{rate}{_stored_breaker(found)}"
-    waiting = f"{len(found.active)} active, {found.waiting} waiting{rated}{guarded}"
-    return f"{limit}, {waiting}{paused}{_breaker(found)}"
+    waiting = f"{len(found.active)} active, {capped}{found.waiting} waiting{rated}{guarded}"
+    newest = "; only the newest runs that wait for the rate or the circuit breaker were examined" if least else ""
+    return f"{limit}, {waiting}{paused}{_breaker(found)}{newest}"
 
 
 def _stored_breaker(found: SingleLimit) -> str:

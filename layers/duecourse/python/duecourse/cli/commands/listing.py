@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any, Generic, TypedDict, TypeVar
 
@@ -91,7 +91,7 @@ def unlisted(states: Sequence[str], job_id: str | None) -> str | None:
 
 def check_tag(client: Client, tag: str | None) -> None:
     """Raise CliError if no job has the tag. A command calls this if it has found nothing."""
-    if tag is not None and not client.list_jobs(tag=tag, limit=1).items:
+    if tag is not None and next(iter(client.list_jobs(tag=tag, limit=1)), None) is None:
         raise CliError(
             plain(f"no job has the tag {tag}, so nothing was changed; check the jobs with duecourse jobs list")
         )
@@ -105,8 +105,12 @@ def print_page(
     """
     if as_json:
         listed = Listed(items=[item.document for item in page.items], next_cursor=page.next_cursor)
-        if (total := _total(page)) is not None:
+        if (total := total_of(page)) is not None:
             listed["total"] = total
+        if page.complete is not None:
+            listed["complete"] = page.complete
+        if page.unreadable:
+            listed["unreadable"] = list(page.unreadable)
         print_json(listed)
         return
     if output == "name":
@@ -119,6 +123,8 @@ def print_page(
         say(f"No {items} on this page match." if page.next_cursor else f"No {items} match.")
     if page.total is not None:
         say(f"{page.total.matching:,} of {page.total.searched:,} jobs{'' if page.total.complete else ', and more'}")
+    if page.unreadable:
+        say(f"Not listed, because the stage's release cannot read them: {', '.join(page.unreadable)}")
     if page.next_cursor:
         say(f"more: {shlex.join([*_given(), '--cursor', page.next_cursor])}")
 
@@ -139,14 +145,20 @@ def print_pages(
     frame: dict[str, int] | None = {} if first.next_cursor else None
     try:
         if as_json:
-            total = {} if (counted := _total(first)) is None else {"total": counted}
-            pages = ([item.document for item in page.items] for page in read.pages())
-            print_items({}, pages, {"next_cursor": None, **total})
+            rest: dict[str, object] = {"next_cursor": None}
+            if (counted := total_of(first)) is not None:
+                rest["total"] = counted
+            print_items({}, read.documents(rest), rest)
             return
         for page in read.pages():
             is_last = page.next_cursor is None
             print_page(
-                Page(page.items, None, total=first.total if is_last else None),
+                Page(
+                    page.items,
+                    None,
+                    total=first.total if is_last else None,
+                    unreadable=tuple(read.unreadable) if is_last else (),
+                ),
                 items if is_last and not read.count else "",
                 as_json=False,
                 output=output,
@@ -164,19 +176,29 @@ class _Reading(Generic[A]):
     first: Page[A]
     count: int = 0
     cursor: str | None = None
+    unreadable: list[str] = field(default_factory=list)
 
     def pages(self) -> Iterator[Page[A]]:
         """Yield the pages."""
         for page in self.first.pages():
+            self.unreadable += page.unreadable
             yield page
             self.count, self.cursor = self.count + len(page.items), page.next_cursor
+
+    def documents(self, rest: dict[str, object]) -> Iterator[list[Mapping[str, Any]]]:
+        """Yield the documents of the items, page by page. Then add the unreadable jobs, if any, to `rest`."""
+        for page in self.pages():
+            yield [item.document for item in page.items]
+        if self.unreadable:
+            rest["unreadable"] = self.unreadable
 
     def rest(self) -> str:
         """Return the command that prints the other items, if any were printed."""
         return "" if self.cursor is None else f"; the others: {shlex.join([*_given(), '--cursor', self.cursor])}"
 
 
-def _total(page: Page[A]) -> Total | None:
+def total_of(page: Page[Any]) -> Total | None:
+    """Return the number of matching jobs of a list, and whether all jobs were searched; None if it was not counted."""
     total = page.total
     if total is None:
         return None

@@ -145,7 +145,7 @@ class Calendars:
             # A job that starts to use the calendar from here on raises its revision.
             jobs, _more = self.users(tenant, calendar_id)
             if jobs:
-                raise CalendarInUseError(calendar_id, jobs[:10])
+                raise CalendarInUseError(calendar_id, jobs)
             tried = True
             if self.jobs.calendars.delete(found):
                 return

@@ -284,7 +284,10 @@ class Jobs:
                 return None
             if mine.request != key.request:
                 return KeyReusedError()
-            job, cursor = jobs.get(mine.job_id, (None, None))
+            found = jobs.get(mine.job_id, (None, None))
+            if isinstance(found, Exception):
+                return found
+            job, cursor = found
             if job is None or int(job.created_at) != mine.expires_at - KEY_SECONDS:
                 return IdempotencyKeyExpiredError(mine.job_id)  # deleted, or another job has its id now
             return view_of(job, cursor, now=now)
@@ -333,7 +336,7 @@ class Jobs:
         page = self.parts.jobs.page(tenant, where, limit=limit, after=after, budget=budget, total=total)
         now = self.parts.clock.now()
         views = tuple(view_of(job, cursor, now=now, most=MOST_IN_LISTS) for job, cursor in page.items)
-        return JobPage(views, page.following, page.total)
+        return JobPage(views, page.following, page.total, page.unreadable)
 
     def delete(
         self,

@@ -21,7 +21,7 @@ from duecourse.domain.jobs.pause import (
 )
 from duecourse.domain.tenants.rate import Charge, free
 from duecourse.limits import LOST_RACES
-from duecourse.ports import Clock, Listed, Outgoing, StoreBusyError
+from duecourse.ports import Clock, DefinitionUnreadableError, Listed, Outgoing, StoreBusyError
 from duecourse.usecases.complete import complete_if_over
 from duecourse.usecases.dispatch.claim import Skipping, settled
 from duecourse.usecases.jobs.change import Draft, EditJobs, Jobs
@@ -83,7 +83,10 @@ class BulkResult:
     following: str | None
 
 
-REFUSED = (JobChangedError, JobUnreadableError, StoreBusyError, ScheduleError, ExclusionError, ShadowJobError)
+REFUSED = (
+    *(JobChangedError, JobUnreadableError, DefinitionUnreadableError),
+    *(StoreBusyError, ScheduleError, ExclusionError, ShadowJobError),
+)
 """The errors after which a job stays as it is."""
 
 

@@ -60,6 +60,7 @@ class KeyStatus:
     `at_gates` has the runs that a gate makes wait, by its name, in the order of their instants, among the newest
     MAX_WAITING_READ in each state. No run starts before `paused_until` (UTC seconds; None: no pause). `shown` has the
     fields of the document of the key about the states of gates; `quiet`: these states show nothing that matters.
+    `complete`: no run was too old for `at_gates`.
     """
 
     key: str
@@ -71,6 +72,7 @@ class KeyStatus:
     paused_until: float | None
     shown: Mapping[str, object]
     quiet: bool
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +97,10 @@ class KeyLimitsInUse:
     wait_queue: WaitQueue
 
     def get(self, tenant: str, key: str) -> KeyStatus:
-        """Return the status of a key. Raises KeyUnknownError."""
+        """Return the status of a key. Raises KeyUnknownError, but not if a run that was not read may wait."""
         found = self.status(tenant, key)
         in_use = found.active or found.waiting or any(found.at_gates.values()) or not found.quiet
-        if found.stored is None and not in_use and not found.paused_until:
+        if found.stored is None and not in_use and not found.paused_until and found.complete:
             raise KeyUnknownError(key)
         return found
 
@@ -106,7 +108,8 @@ class KeyLimitsInUse:
         """Return the status of a key, even if the key is unknown."""
         queue, now, gates = key_queue(key), self.parts.clock.now(), self.gates.gates
         states = {gate.name: self.parts.wait_queues.state(tenant, key, gate) for gate in gates}
-        waiting = [run for run in self._waiting(tenant) if run.wait is not None and run.wait.key == key]
+        runs, complete = self._waiting(tenant)
+        waiting = [run for run in runs if run.wait is not None and run.wait.key == key]
         waiting.sort(key=lambda run: (run.not_before or 0.0, run.run_id))
         pause = self.parts.runs.locks(tenant, queue).get(PAUSE_PLACE)
         pauses = [0.0 if pause is None else pause.until, *(gate.paused_until(states[gate.name]) for gate in gates)]
@@ -126,19 +129,22 @@ class KeyLimitsInUse:
             paused_until=max(pauses) if max(pauses) > now else None,
             shown=shown,
             quiet=all(gate.unused(states[gate.name]) for gate in gates),
+            complete=complete,
         )
 
-    def _waiting(self, tenant: str) -> list[Queued | Retrying]:
+    def _waiting(self, tenant: str) -> tuple[list[Queued | Retrying], bool]:
+        """Return the newest MAX_WAITING_READ runs in each state, and whether these are all."""
         states = (RunState.QUEUED, RunState.RETRYING)
-        found = [run for state in states for run in self.parts.runs.by_state(tenant, [state], limit=MAX_WAITING_READ)]
-        return [run for run in found if isinstance(run, Queued | Retrying)]
+        found = [self.parts.runs.by_state(tenant, [state], limit=MAX_WAITING_READ) for state in states]
+        runs = [run for each in found for run in each if isinstance(run, Queued | Retrying)]
+        return runs, all(len(each) < MAX_WAITING_READ for each in found)
 
-    def page(self, tenant: str, *, limit: int, after: str | None) -> tuple[list[ListedKey], str | None]:
-        """Return a page of the keys that have a stored limit or waiting runs, and the key after which the next page
-        begins. The page begins after the key `after`.
+    def page(self, tenant: str, *, limit: int, after: str | None) -> tuple[list[ListedKey], str | None, bool]:
+        """Return a page of the keys that have a stored limit or waiting runs, the key after which the next page
+        begins, and whether all waiting runs were read. The page begins after the key `after`.
         """
         page = self.parts.jobs.key_limits.page(tenant, limit=limit, after=after)
-        runs = self._waiting(tenant)
+        runs, complete = self._waiting(tenant)
         at_gates = {
             gate.name: Counter(run.wait.key for run in runs if run.wait is not None and run.wait.gate == gate.name)
             for gate in self.gates.gates
@@ -156,7 +162,7 @@ class KeyLimitsInUse:
             ListedKey(key, stored.get(key), waiting[key], {name: count[key] for name, count in at_gates.items()})
             for key in keys[:limit]
         )
-        return list(listed), following
+        return list(listed), following, complete
 
     def put(
         self,
@@ -266,7 +272,7 @@ class KeyLimitsInUse:
         waking = {gate.name for gate in self.gates.gates if gate.wakes}
         woken = [
             run
-            for run in self._waiting(tenant)
+            for run in self._waiting(tenant)[0]
             if run.wait is not None
             and run.wait.key == key
             and run.wait.gate in waking
