@@ -237,6 +237,16 @@ def test_jobs_page_without_a_match_so_far_is_not_the_end_of_the_list(
     expect(page.get_by_role("button", name="Next page")).to_be_enabled()
 
 
+def test_jobs_page_names_the_jobs_that_the_stage_cannot_read(
+    scheduler: Scheduler, console: ServedConsole, open_page: Open
+) -> None:
+    page = open_page(console, "/nowhere")
+    answer = {"items": [], "next_cursor": None, "unreadable": ["nightly"]}
+    page.route("**/v1/jobs?**", lambda route: route.fulfill(json=answer))
+    page.goto(f"{console.url}#/jobs")
+    expect(page.get_by_text("This release cannot read nightly: a newer release wrote it")).to_be_visible()
+
+
 def test_jobs_page_reaches_pages_after_the_fiftieth(
     scheduler: Scheduler, console: ServedConsole, open_page: Open
 ) -> None:

@@ -115,11 +115,12 @@ export class Client {
     given: Record<string, unknown>,
     document: Record<string, unknown>,
   ): Page<unknown> {
-    const { items, next_cursor: next, total = null } = document;
+    const { items, next_cursor: next, total = null, unreadable = [] } = document;
     if (!Array.isArray(items)) throw new ApiError(200, notOurs(200, JSON.stringify(document)));
     const following = (cursor: string) =>
       this.operate(entry, { ...given, cursor, total: undefined }) as Promise<Page<unknown>>;
-    return new Page(items, typeof next === "string" ? next : null, following, total as Total | null);
+    const cursor = typeof next === "string" ? next : null;
+    return new Page(items, cursor, following, total as Total | null, unreadable as string[]);
   }
 
   async #send(method: string, path: string, request: CallRequest): Promise<Received> {

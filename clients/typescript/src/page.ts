@@ -15,6 +15,8 @@ export class Page<Item> implements AsyncIterable<Item> {
     private readonly following: (cursor: string) => Promise<Page<Item>>,
     /** Only for the first page of a list with `total`. */
     readonly total: Total | null = null,
+    /** The ids of the page's jobs that the stage cannot read, because a newer release wrote them. */
+    readonly unreadable: readonly string[] = [],
   ) {}
 
   /** Returns the next page, or null after the last one. */

@@ -146,6 +146,14 @@ describe("client", () => {
     expect(new URL(seen[0]?.url ?? "").searchParams.get("since")).toBe("2026-11-21T03:00:00.000Z");
   });
 
+  test("a page names the jobs that the stage cannot read", async () => {
+    const page = { items: [], next_cursor: null };
+    const { client } = answered(() => Response.json({ ...page, unreadable: ["nightly"] }));
+    expect((await client.listJobs()).unreadable).toEqual(["nightly"]);
+    const { client: other } = answered(() => Response.json(page));
+    expect((await other.listJobs()).unreadable).toEqual([]);
+  });
+
   test("rejects path parameters and paths that reach another route", async () => {
     const { client, seen } = answered(() => Response.json(JOB));
     let tried = 0;

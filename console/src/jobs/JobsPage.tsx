@@ -1,3 +1,4 @@
+import Alert from "@cloudscape-design/components/alert";
 import Button from "@cloudscape-design/components/button";
 import ButtonDropdown from "@cloudscape-design/components/button-dropdown";
 import Checkbox from "@cloudscape-design/components/checkbox";
@@ -64,6 +65,7 @@ export default function JobsPage() {
     const items = data.items.filter((job) => isShown(job, choices));
     return { ...data, items, hides: items.length < data.items.length };
   });
+  const unreadable = pages.page?.unreadable ?? [];
   const ids = chosen.map((job) => job.id);
   const listed = new Map(pages.items.map((job) => [job.id, job]));
   const present = chosen.map((job) => listed.get(job.id) ?? job); // as they are by now
@@ -84,6 +86,11 @@ export default function JobsPage() {
       {many.modal}
       {filters.search !== undefined && total !== undefined && (
         <LiveRegion hidden>{`${total} jobs`}</LiveRegion>
+      )}
+      {unreadable.length > 0 && (
+        <Alert type="warning">
+          {`This release cannot read ${unreadable.join(", ")}: a newer release wrote it, or it is damaged. Contact the operator.`}
+        </Alert>
       )}
       <PagedTable
         pages={pages}

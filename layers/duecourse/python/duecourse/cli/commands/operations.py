@@ -31,7 +31,7 @@ def operations() -> None:
 @operations.command("list", cls=Command, example="duecourse operations list")
 @named_options
 def list_operations(api: str | None, sign: bool | None, as_json: bool) -> None:
-    """List the operations of the last two days, newest first."""
+    """List the running operations and about 20 ended ones of the last two days, newest first."""
     with connected(api, sign) as client:
         found = client.list_operations()
     if as_json:
