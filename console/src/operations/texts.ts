@@ -31,6 +31,7 @@ export function whatOf({ kind, filter }: Operation): string {
 
 const REASONS: Record<string, string> = {
   job_deleted: "of deleted jobs",
+  job_unreadable: "of jobs that this release cannot read",
   nothing_to_redrive: "of workflows without a dead step",
   not_dead: "that are no longer dead",
   out_of_scope: "without your tags",

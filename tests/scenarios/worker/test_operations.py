@@ -26,6 +26,7 @@ from duecourse.usecases.runs.operations import OperationEndedError, OperationQuo
 from duecourse.usecases.runs.requests import Later, RunRequest
 from tests.support.jobs import NOON, cursor, job
 from tests.support.runs import run
+from tests.support.unreadable import write_by_a_newer_release
 from tests.support.world import Killed, World
 
 DEAD = 7
@@ -235,6 +236,17 @@ def test_operations_skip_runs_out_of_the_creators_scope(world: World) -> None:
     later(world, 60)
     found = now(world, operation)
     assert (found.done, found.skipped) == (2, {Omission.OUT_OF_SCOPE: 2})
+    assert {name.partition(".")[0] for name in sent(world)} == {"ours"}
+
+
+def test_operations_skip_runs_of_a_job_that_this_release_cannot_read(world: World) -> None:
+    add_runs(world, add_job(world, "newer"), 2)
+    add_runs(world, add_job(world, "ours"), 2)
+    write_by_a_newer_release(world.tables, "newer")
+    operation = start(world)
+    later(world, 60)
+    found = now(world, operation)
+    assert (found.state, found.done, found.skipped) == (OperationState.SUCCEEDED, 2, {Omission.JOB_UNREADABLE: 2})
     assert {name.partition(".")[0] for name in sent(world)} == {"ours"}
 
 

@@ -119,9 +119,9 @@ Skipped = Annotated[
     dict[Omission, Count],
     Field(
         description="The number of runs to which no command was sent, by reason: the job was deleted "
-        "(`job_deleted`), no failed step of the workflow is dead (`nothing_to_redrive`), the run is no longer dead "
-        "(`not_dead`), or the job, or another job of the workflow, has none of the tags of the creator's scopes "
-        "(`out_of_scope`)."
+        "(`job_deleted`) or cannot be read by this release (`job_unreadable`), no failed step of the workflow is dead "
+        "(`nothing_to_redrive`), the run is no longer dead (`not_dead`), or the job, or another job of the "
+        "workflow, has none of the tags of the creator's scopes (`out_of_scope`)."
     ),
 ]
 

@@ -90,6 +90,7 @@ class Omission(StrEnum):
     """Why a command was not sent to a run."""
 
     JOB_DELETED = "job_deleted"
+    JOB_UNREADABLE = "job_unreadable"
     NOTHING_TO_REDRIVE = "nothing_to_redrive"
     NOT_DEAD = "not_dead"
     OUT_OF_SCOPE = "out_of_scope"

@@ -20,7 +20,15 @@ from duecourse.domain.runs.transitions import own_job
 from duecourse.domain.targets.targets import WorkflowTarget
 from duecourse.domain.workflows.graph import WorkflowRef, refs_of, run_in
 from duecourse.messages import Cancel, Command, Complete, Fail, Redrive, RunMessage, message_about
-from duecourse.ports import Clock, GraphMissingError, Lanes, Outgoing, Randomness, StoreBusyError
+from duecourse.ports import (
+    Clock,
+    DefinitionUnreadableError,
+    GraphMissingError,
+    Lanes,
+    Outgoing,
+    Randomness,
+    StoreBusyError,
+)
 from duecourse.usecases.runs.lists import Runs
 from duecourse.usecases.runs.requests import LaneUnavailableError
 from duecourse.usecases.worker.work_item import CANCELLED
@@ -212,7 +220,7 @@ class _Choice:
     workflow_runs: WorkflowRuns
     kind: OperationKind
     tags: frozenset[str] | None
-    read: dict[str, Job | None] = field(default_factory=dict)
+    read: dict[str, Job | DefinitionUnreadableError | None] = field(default_factory=dict)
     reached: dict[tuple[WorkflowRef, RunName | None], bool] = field(default_factory=dict)
 
     def of(self, runs: Sequence[Run]) -> tuple[list[Run], list[Omission]]:
@@ -220,12 +228,17 @@ class _Choice:
         if self.kind is not OperationKind.REDRIVE and self.tags is None:
             return list(runs), []  # needs no job
         for job_id in {run.job_id for run in runs} - self.read.keys():
-            self.read[job_id] = self.jobs.get(runs[0].tenant, job_id)
+            try:
+                self.read[job_id] = self.jobs.get(runs[0].tenant, job_id)
+            except DefinitionUnreadableError as error:
+                self.read[job_id] = error
         omissions = [self._omission(run, self.read[run.job_id]) for run in runs]
         own = [run for run, omission in zip(runs, omissions, strict=True) if omission is None]
         return own, [omission for omission in omissions if omission is not None]
 
-    def _omission(self, run: Run, job: Job | None) -> Omission | None:
+    def _omission(self, run: Run, job: Job | DefinitionUnreadableError | None) -> Omission | None:
+        if isinstance(job, DefinitionUnreadableError):
+            return Omission.JOB_UNREADABLE
         if self.tags is not None and not self._reaches(run, job, self.tags):
             return Omission.OUT_OF_SCOPE
         if self.kind is not OperationKind.REDRIVE:
