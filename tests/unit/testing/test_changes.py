@@ -1,10 +1,15 @@
 """The change history of a job in a stage whose clock does not change between the changes."""
 
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from duecourse.stores.keys import CHANGE_PREFIX
+from duecourse.stores.table import Put, Query, Table
 from duecourse.testing import Scheduler
+from duecourse.testing.changes import OrderedChanges
 
 JOB = {"id": "nightly", "schedule": "0 3 * * *", "target": {"type": "http", "url": "https://example.com/hook"}}
 
@@ -66,3 +71,26 @@ def test_changes_before_a_change_of_the_new_job_are_listed_in_their_order(schedu
     scheduler.advance(hours=1)
     client.pause_job("nightly")
     assert history(scheduler) == ["created", "deleted", "created", "paused"]
+
+
+@pytest.fixture
+def switching() -> Iterator[None]:
+    """Let threads take turns all the time."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.mark.usefixtures("switching")
+def test_changes_of_many_jobs_are_written_by_several_threads_at_once() -> None:
+    tables = OrderedChanges()
+
+    def change(number: int) -> None:
+        name = "000001-created" if number % 2 else "aaaaaa-edited"
+        key = {"PK": {"S": f"JOB#default#{number}"}, "SK": {"S": f"{CHANGE_PREFIX}2026-03-28T00:00:00.000#{name}"}}
+        tables.write(Put(Table.RUNS, key))
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(change, range(2_000)))
+    assert sum(len(tables.query(Query(Table.RUNS, f"JOB#default#{number}")).items) for number in range(2_000)) == 2_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from threading import Lock
 
 from duecourse.domain.jobs.document import ChangeAction
 from duecourse.stores.keys import CHANGE_PREFIX, Item
@@ -28,6 +29,7 @@ class OrderedChanges(MemoryTables):
         super().__init__()
         self._numbers = count(1)
         self._keys: dict[tuple[str, str], str] = {}
+        self._ordering = Lock()
 
     def write(self, write: Write, returned: Returned = Returned.NOTHING) -> Written:
         """Execute a write, with the number of a change record."""
@@ -46,6 +48,10 @@ class OrderedChanges(MemoryTables):
         sort: str = write.item.get("SK", {}).get("S", "")
         if not sort.startswith(CHANGE_PREFIX):
             return write
+        with self._ordering:
+            return self._numbered(write, sort)
+
+    def _numbered(self, write: Put, sort: str) -> Put:
         partition: str = write.item["PK"]["S"]
         beginning, name = sort[: sort.rindex("#") + 1], sort.rpartition("#")[2]
         if name == f"{_CREATION}-{ChangeAction.CREATED}":  # written before the first change of this job
