@@ -78,7 +78,8 @@ def of_runs() -> Iterator[Case]:
     yield get("POST /v1/jobs/{job_id}/ping", "a payload of 200 KB", "/v1/jobs/silent/ping")
     yield get("GET /v1/jobs/{job_id}/shadow", "a job of each minute with its pings", "/v1/jobs/shadow/shadow")
     promoted = "/v1/jobs/shadow/promote"
-    yield send("POST /v1/jobs/{job_id}/promote", "a job of each minute with its pings", dict, promoted)
+    # Its last pings are missing by now.
+    yield send("POST /v1/jobs/{job_id}/promote", "a job of each minute with its pings", dict, promoted, 409)
     explain = "GET /v1/jobs/{job_id}/explain"
     yield get(explain, "an instant after 400 records", "/v1/jobs/dying/explain", at=LATER)
     yield get(explain, "a job of a workflow with 1,000 jobs", "/v1/jobs/m0999/explain", at=LATER)
