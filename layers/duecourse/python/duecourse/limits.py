@@ -27,6 +27,9 @@ MESSAGE_RETENTION_DAYS = 14
 MAX_ACCOUNT_CONCURRENCY = 10_000_000
 """The largest quota of concurrent executions that a setting can name: far above any that AWS grants."""
 
+LENGTH_DIGITS = 15
+"""The maximum number of digits of a Content-Length that is read."""
+
 RUN_INDEX_PARTITIONS = 8
 """The least and usual number of partitions of a list of ended runs in one state."""
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 import re
 from http.client import HTTPException, HTTPResponse
 
-LENGTH_DIGITS = 15
-"""The maximum number of digits of a Content-Length that is read."""
+from duecourse.limits import LENGTH_DIGITS
 
 _LENGTH = re.compile(f"[0-9]{{1,{LENGTH_DIGITS}}}")
 

@@ -29,6 +29,7 @@ from zlib import crc32
 import orjson
 
 from duecourse.adapters.aws.timed import Timed, by_http_client
+from duecourse.limits import LENGTH_DIGITS
 from duecourse.ports import THROTTLED, TRANSIENT, NoAnswerError, ServiceError
 from duecourse.version import VERSION
 
@@ -67,7 +68,6 @@ _QUERY_MODE = {"sqs": (("x-amzn-query-mode", "true"),)}
 
 _CHUNK = 65_536
 _MOST_HEAD = 65_536
-_LENGTH_DIGITS = 15
 _MOST_BODY = 64 * 1024 * 1024
 """Larger than DynamoDB's largest response (16 MB)."""
 
@@ -350,7 +350,7 @@ def _read(sock: Any, received: bytes) -> tuple[Response, bool]:
     length, status = headers.get("content-length", ""), status[:3]
     if version != "HTTP/1.1" or not status.isdecimal() or not 200 <= int(status) < 600:
         raise UnusualError(f"the response begins with {status_line[:100]!r}")
-    sized = length.isdecimal() and len(length) <= _LENGTH_DIGITS
+    sized = length.isdecimal() and len(length) <= LENGTH_DIGITS
     if len(headers) < len(lines):  # a header is repeated
         sized = sized and received[:end].lower().count(b"\r\ncontent-length:") == 1
     if "transfer-encoding" in headers or "content-encoding" in headers or not sized:

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 MOST_DAYS = 366
 FIRST_YEAR, LAST_YEAR = 2000, 2100
+"""The years of a rehearsal. Earlier and later instants are outside the range of schedules and dates."""
+
 _TIMES = re.compile(r"([0-2][0-9]:[0-5][0-9])/([0-2][0-9]:[0-5][0-9])")
 
 EXAMPLE = """\

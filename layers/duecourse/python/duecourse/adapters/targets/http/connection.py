@@ -31,9 +31,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from urllib.parse import quote, urlsplit
 
-from duecourse.adapters.framing import LENGTH_DIGITS, UnreadableError, check_framing
+from duecourse.adapters.framing import UnreadableError, check_framing
 from duecourse.adapters.system import system_trust
 from duecourse.domain.targets.http import not_public
+from duecourse.limits import LENGTH_DIGITS
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
